@@ -5,7 +5,7 @@
 . tests/functions.sh
 
 # Ended; whether somebody collected its status is not our business.
-gone() { ! grep -q '^State:[[:space:]]*[^Z]' "/proc/$1/status" 2>/dev/null; }
+gone() { ! grep -q '^State:[[:space:]]*[^Z[:space:]]' "/proc/$1/status" 2>/dev/null; }
 
 service() { bash "$srcdir/service" "$@"; }
 
