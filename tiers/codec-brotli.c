@@ -65,7 +65,8 @@ keep_free(void *p, void *mem)
 	if (!mem)
 		return;
 	piece = (void *)((char *)mem - offsetof(struct piece, mem));
-	if (ctx->nkept == KEEP_PIECES || ctx->bytes + piece->size > KEEP_BYTES) {
+	if (ctx->nkept == KEEP_PIECES ||
+	    ctx->bytes + piece->size > KEEP_BYTES) {
 		free(piece);
 		return;
 	}
