@@ -2,5 +2,7 @@
 # local.mk -- shm/: the segment and what both sides of it share
 
 shm_sources = \
+	shm/crc32c.c \
+	shm/crc32c.h \
 	shm/version.c \
 	shm/version.h

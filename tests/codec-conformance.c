@@ -390,10 +390,11 @@ main(int argc, char **argv)
 	CHECK(spw_codec_load(argc > 1 ? argv[1] : NULL) >= 1);
 	test_registry();
 	for (i = 0; (slot = spw_codec_slot(i)); i++) {
-		printf("%s: %s\n", slot->name, slot->finding.text);
-		fflush(stdout);
 		codec = slot->codec;
 		absent += !codec;
+		printf("%s%s: %s\n", codec ? "" : "SKIP: codec-conformance: ",
+		       slot->name, slot->finding.text);
+		fflush(stdout);
 		if (!codec)
 			continue;
 		ctx = codec->ctx_new();
