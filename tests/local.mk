@@ -85,7 +85,7 @@ fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined -O1 -g
 
 if FUZZERS
-noinst_PROGRAMS = $(tests_fuzzers)
+noinst_PROGRAMS += $(tests_fuzzers)
 noinst_LTLIBRARIES += libfuzzed.la
 libfuzzed_la_SOURCES = $(libback_la_SOURCES)
 libfuzzed_la_CFLAGS = $(fuzz_cflags) $(back_cflags) -fsanitize=fuzzer-no-link

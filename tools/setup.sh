@@ -118,7 +118,7 @@ configure_build()
 	then
 		return 0
 	fi
-	say "configure $flags"
+	say configure "$@"
 	(cd build && ../configure "$@") >"$log" 2>&1 </dev/null || {
 		grep 'error:' "$log" >&2 || tail -n 20 "$log" >&2
 		die "configure failed; all it said is in $log"
