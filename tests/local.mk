@@ -44,7 +44,7 @@ tests_helpers = \
 # A module from another version, to be refused.
 check_LTLIBRARIES = module-old.la
 module_old_la_SOURCES = tests/module-old.c
-module_old_la_LDFLAGS = $(module_ldflags) -rpath /nowhere
+module_old_la_LDFLAGS = $(module_ldflags)
 
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
@@ -106,7 +106,7 @@ tests_fuzz_codec_CFLAGS = $(fuzz_cflags)
 tests_fuzz_codec_LDFLAGS = $(fuzz_link)
 tests_fuzz_codec_LDADD = libfuzzed.la
 EXTRA_tests_fuzz_codec_DEPENDENCIES = libspillway-engine.la \
-	$(module_LTLIBRARIES)
+	$(spillway_modules)
 endif
 
 fuzz: $(tests_fuzzers)

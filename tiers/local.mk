@@ -11,16 +11,13 @@ tiers_sources = \
 	tiers/module.c \
 	tiers/module.h
 
-# From where we run to where the modules are.
-back_cflags = -DSPW_BINDIR='"$(bindir)"' -DSPW_LIBDIR='"$(libdir)"'
-
 # Libraries of the engine itself; what only a module needs stays with it.
 back_libs =
 
 # Modules, each with the library it is for.
 
 if HAVE_LZ4
-module_LTLIBRARIES += codec-lz4.la
+spillway_modules += codec-lz4.la
 codec_lz4_la_SOURCES = tiers/codec-lz4.c
 codec_lz4_la_CPPFLAGS = $(AM_CPPFLAGS) $(LZ4_CFLAGS)
 codec_lz4_la_LDFLAGS = $(module_ldflags)
@@ -28,7 +25,7 @@ codec_lz4_la_LIBADD = $(LZ4_LIBS)
 endif
 
 if HAVE_ZSTD
-module_LTLIBRARIES += codec-zstd.la
+spillway_modules += codec-zstd.la
 codec_zstd_la_SOURCES = tiers/codec-zstd.c
 codec_zstd_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 codec_zstd_la_LDFLAGS = $(module_ldflags)
@@ -36,7 +33,7 @@ codec_zstd_la_LIBADD = $(ZSTD_LIBS)
 endif
 
 if HAVE_BROTLI
-module_LTLIBRARIES += codec-brotli.la
+spillway_modules += codec-brotli.la
 codec_brotli_la_SOURCES = tiers/codec-brotli.c
 codec_brotli_la_CPPFLAGS = $(AM_CPPFLAGS) $(BROTLI_CFLAGS)
 codec_brotli_la_LDFLAGS = $(module_ldflags)
@@ -44,7 +41,7 @@ codec_brotli_la_LIBADD = $(BROTLI_LIBS)
 endif
 
 if TILEDB_MODULE
-module_LTLIBRARIES += tiledb.la
+spillway_modules += tiledb.la
 tiledb_la_SOURCES = \
 	tiers/tiledb-api.h \
 	tiers/tiledb-lib.c \

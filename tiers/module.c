@@ -13,13 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef SPW_BINDIR
-#define SPW_BINDIR "/usr/local/bin"
-#endif
-#ifndef SPW_LIBDIR
-#define SPW_LIBDIR "/usr/local/lib"
-#endif
-
 #define SUBDIR "spillway"		/* of libdir */
 
 __attribute__((format(printf, 3, 4)))
