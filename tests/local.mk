@@ -9,21 +9,24 @@ LDADD = libback.la
 tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
-	tests/tiledb-open \
 	tests/unit-crc32c
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_unit_crc32c_SOURCES = \
+	tests/unit-crc32c.c \
+	tests/guarded.h
+
+if TILEDB_MODULE
+tests_units += tests/tiledb-open
 tests_tiledb_open_SOURCES = \
 	tests/tiledb-open.c \
 	tests/guarded.h \
 	tiers/tiledb-lib.c
 tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
-tests_unit_crc32c_SOURCES = \
-	tests/unit-crc32c.c \
-	tests/guarded.h
+endif
 
 tests_scripts = \
 	tests/module-exports.sh \
