@@ -9,6 +9,7 @@ LDADD = libback.la
 tests_units =
 
 tests_scripts = \
+	tests/completion.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/slowfs-twin.sh \
