@@ -3,9 +3,10 @@
 
 /* TileDB is opened at run time and comes without headers, so what we call is
  * declared here, once.  The list below becomes the struct of pointers and
- * the table that fills it.  Arguments and numbers are the same in every
- * version from 2.15 to 2.30, compared release by release; all handles are
- * opaque.  Functions return SPW_TDB_OK or one of the errors unless they
+ * the table that fills it.  Arguments and numbers were compared with the
+ * headers of the last release of each minor version from 2.15 to 2.30 and are
+ * the same in all (2.15 does not know the status INITIALIZED); all handles
+ * are opaque.  Functions return SPW_TDB_OK or one of the errors unless they
  * return nothing; a _free takes the address of the handle and clears it.
  */
 
