@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# local.mk -- tests/: one behaviour each
+#
+# A unit test is a C program, tests/NAME.c, linked with the back; a script is
+# tests/NAME.sh.  Either way it takes one line in a list below.
+
+LDADD = libback.la
+
+tests_units =
+
+tests_scripts = \
+	tests/preload-exports.sh \
+	tests/preload-needed.sh \
+	tests/slowfs-twin.sh \
+	tests/slowfs-faults.sh \
+	tests/source-layers.sh \
+	tests/source-pages.sh \
+	tests/source-shape.sh \
+	tests/service-life.sh
+
+# Programs that scripts call.
+tests_helpers =
+
+if HAVE_FUSE3
+tests_helpers += tests/slowfs
+tests_slowfs_SOURCES = \
+	tests/slowfs.c \
+	tests/slowfs-knobs.c \
+	tests/slowfs-knobs.h
+tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS)
+tests_slowfs_LDADD = $(FUSE3_LIBS) -lpthread
+endif
+
+if HAVE_HDF5
+tests_helpers += tests/h5-checkpoint
+tests_h5_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CFLAGS)
+tests_h5_checkpoint_LDADD = $(HDF5_LIBS)
+endif
+
+check_PROGRAMS += $(tests_units) $(tests_helpers)
+TESTS += $(tests_units) $(tests_scripts)
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(BASH)
+EXTRA_DIST += $(tests_scripts) \
+	tests/bench \
+	tests/installed.sh \
+	tests/service
+
+# Fuzz targets: tests/fuzz-NAME.c defines LLVMFuzzerTestOneInput, its corpus
+# is tests/corpus/NAME.  Built with --enable-fuzzers; `make fuzz` runs each of
+# them FUZZ_RUNS times over a copy of the corpus.
+
+tests_fuzzers =
+tests_corpora =
+EXTRA_DIST += $(tests_corpora)
+FUZZ_RUNS = 1000000
+fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
+	-fno-sanitize-recover=undefined -O1 -g
+
+if FUZZERS
+noinst_PROGRAMS = $(tests_fuzzers)
+noinst_LTLIBRARIES += libfuzzed.la
+libfuzzed_la_SOURCES = $(libback_la_SOURCES)
+libfuzzed_la_CFLAGS = $(fuzz_cflags) $(back_cflags) -fsanitize=fuzzer-no-link
+libfuzzed_la_LIBADD = $(back_libs)
+endif
+
+fuzz_link = -fsanitize=fuzzer,address,undefined
+
+fuzz: $(tests_fuzzers)
+if FUZZERS
+	for f in $(tests_fuzzers); do \
+		name=$${f#tests/fuzz-}; \
+		rm -rf "tests/fuzz-work/$$name" && \
+		$(MKDIR_P) "tests/fuzz-work/$$name" && \
+		./$$f -runs=$(FUZZ_RUNS) -print_final_stats=1 \
+			"-artifact_prefix=tests/fuzz-work/$$name-" \
+			"tests/fuzz-work/$$name" \
+			"$(srcdir)/tests/corpus/$$name" || exit 1; \
+	done
+else
+	@echo 'fuzz targets are not built: configure with' \
+		'CC=clang --enable-fuzzers' >&2; exit 1
+endif
+
+bench: all $(check_PROGRAMS)
+	$(BASH) $(srcdir)/tests/bench
+
+.PHONY: bench fuzz
+
+distclean-local:
+	rm -rf tests/fuzz-work tests/tmp

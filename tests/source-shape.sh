@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# source-shape.sh -- files say what they are, scripts parse, nothing strays
+
+. tests/functions.sh
+
+cd "$top_srcdir"
+bad=0
+complain()
+{
+	echo "$*"
+	bad=1
+}
+
+rooms="shm interpose hdf5-hooks tiers planner tools tests"
+
+# The top level; a work tree also holds what autotools and builds made.
+allowed=" configure.ac Makefile.am README LICENSE m4 build-aux .ci .gitignore
+	$rooms "
+made=" .git .deps .libs configure aclocal.m4 Makefile.in Makefile config.h.in
+	config.h config.log config.status stamp-h1 libtool autom4te.cache "
+for name in $(ls -A | tr ' ' '?'); do
+	case $name in
+	build|build-*|_build|*~|*.o|*.lo|*.la|*.log|*.trs|spillway|spillway-*)
+		continue ;;
+	esac
+	[[ $allowed$made =~ [[:space:]]"$name"[[:space:]] ]] ||
+		complain "$name does not belong at the top level"
+done
+
+# The files of the project: what git follows, or all of a release.
+if [ -e .git ] && git rev-parse >/dev/null 2>&1; then
+	files() { git ls-files -co --exclude-standard -- "$@"; }
+else
+	files() { find "$@" -type f ! -path '*/.*' ! -path '*/tmp/*'; }
+fi
+
+is_script()
+{
+	[[ $(head -c 2 "$1" | tr -d '\0') = '#!' ]]
+}
+
+while IFS= read -r file; do
+	base=${file##*/}
+	case $file in
+	*.[ch])
+		sed -n 1p "$file" | grep -qx \
+			'/\* SPDX-License-Identifier: BSD-3-Clause \*/' ||
+			complain "$file: no licence tag in line 1"
+		sed -n 2p "$file" | grep -qF "/* $base -- " ||
+			complain "$file: line 2 does not say its purpose"
+		;;
+	*/corpus/*)
+		continue
+		;;
+	*)
+		if is_script "$file"; then
+			bash -n "$file" || complain "$file: does not parse"
+		fi
+		case $file in
+		*.sh|*.sh.in|*.mk|*.am|*.ac|tools/packages)
+			;;
+		*)
+			is_script "$file" || continue
+			;;
+		esac
+		head -n 3 "$file" | grep -qx \
+			'# SPDX-License-Identifier: BSD-3-Clause' ||
+			complain "$file: no licence tag at the top"
+		head -n 4 "$file" | grep -q "^# ${base%.in} -- " ||
+			complain "$file: does not say its purpose at the top"
+		;;
+	esac
+done < <(files $rooms m4 configure.ac Makefile.am .ci)
+
+# Paths of the machine that someone happened to work on.
+while IFS= read -r file; do
+	grep -HnE '(^|[^[:alnum:]$}~.])/(root|work|home/[a-z])' "$file" &&
+		complain "$file: names a directory of one machine"
+done < <(files $rooms m4 configure.ac Makefile.am README .ci)
+
+exit $bad
