@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* confshow.c -- what the settings are, where from, and what they are for */
 
-#include "shm/config.h"
+#include "shm/conf.h"
 
 #include "shm/expand.h"
 #include "shm/raw.h"
@@ -112,8 +112,8 @@ spw_config_tiers(const struct spw_config *cfg, char *const *envp,
 	spw_text_init(&t, subject, sizeof(subject));
 	spw_setting_subject(cfg, SPW_OPTION_TIERS,
 			    cfg->origin[SPW_OPTION_TIERS], &t);
-	return spw_tierspec_parse(cfg->tiers, subject, envp, ret_list,
-				  ret_diag);
+	return spw_tierspec_parse(cfg->tiers, subject, SPW_KINDS_AVAILABLE,
+				  envp, ret_list, ret_diag);
 }
 
 int
@@ -172,7 +172,8 @@ spw_config_print_help(int fd)
 		const struct spw_option *o = &spw_options[i];
 
 		spw_text_init(&t, line, sizeof(line));
-		spw_text_fmt(&t, "  --%s %s", o->name, o->shape);
+		spw_text_fmt(&t, o->type == SPW_OPT_NUMBER ? "  --%s[=%s]"
+			     : "  --%s %s", o->name, o->shape);
 		do
 			spw_text_putc(&t, ' ');
 		while (t.len < 24);

@@ -11,16 +11,16 @@
  *
  *	O(ID, name, type, field, default, low, high, words, shape, help)
  *
- * type   SPW_OPT_<type>, see config.h
+ * type   SPW_OPT_<type>, see conf.h
  * low, high   numbers, or nanoseconds for a duration
  * words  the choices, divided by |; the field holds the index
  * shape  what the help calls the value
  */
 #define SPW_OPTIONS(O) \
 	O(TIERS, "tiers", TIERS, tiers, "", 0, 0, "", "LIST", \
-	  "places that hold bytes, fastest first; empty: ram@auto") \
+	  "places that hold bytes, fastest first (ram@auto)") \
 	O(INCLUDE, "include", DIRS, include, "", 0, 0, "", "DIR", \
-	  "accelerate files below DIR; default: the working directory") \
+	  "accelerate files below DIR (the working directory)") \
 	O(EXCLUDE, "exclude", DIRS, exclude, "", 0, 0, "", "DIR", \
 	  "leave files below DIR alone") \
 	O(RECEIPT, "receipt", PATH, receipt, "", 0, 0, "", "FILE", \
@@ -34,10 +34,10 @@
 	  "who moves the bytes: auto, agent or thread") \
 	O(DRAIN_DELAY, "drain-delay", DURATION, drain_delay, "50ms", \
 	  0, UINT64_C(60000000000), "", "TIME", \
-	  "how long written bytes may rest before they move home") \
+	  "how long bytes may rest before they go home") \
 	O(DRAIN_TIMEOUT, "drain-timeout", DURATION, drain_timeout, "none", \
 	  0, SPW_DURATION_NONE, "", "TIME", \
-	  "how long the end of a run waits until all is home") \
+	  "how long a run waits at its end for all to be home") \
 	O(VERBOSE, "verbose", NUMBER, verbose, "0", 0, 2, "", "LEVEL", \
 	  "say more: 1 or 2; also -v, -vv") \
 	O(QUIET, "quiet", BOOL, quiet, "no", 0, 0, "", "", \
@@ -52,7 +52,7 @@
 	O(TILEDB_LIB, "tiledb-lib", PATH, tiledb_lib, "", 0, 0, "", "FILE", \
 	  "the TileDB library to use") \
 	O(CONFIG, "config", PATH, config, "", 0, 0, "", "FILE", \
-	  "read settings from FILE, before the user's and the system's")
+	  "read settings from FILE as well")
 
 /* Variables of our own processes among themselves: no settings, no typos. */
 #define SPW_INTERNAL_VARIABLES \

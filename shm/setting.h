@@ -4,7 +4,7 @@
 #ifndef SPW_SHM_SETTING_H
 #define SPW_SHM_SETTING_H
 
-#include "shm/config.h"
+#include "shm/conf.h"
 
 struct spw_setting {
 	struct spw_config *cfg;

@@ -31,6 +31,7 @@ struct spw_slice {			/* of the source */
 struct spw_tierparser {
 	struct spw_tierlist *list;
 	struct spw_tierspec *tier;	/* under way */
+	unsigned kinds;			/* that may be used */
 	char *const *envp;
 	size_t end;			/* of that tier in the source */
 	struct spw_text out;		/* the list's text */

@@ -32,12 +32,6 @@ const struct spw_tierkind spw_tierkinds[SPW_KINDS] = {
 			   "gcs://lab/run42" },
 };
 
-bool
-spw_tierspec_available(enum spw_tierspec_kind kind)
-{
-	return SPW_KINDS_AVAILABLE >> kind & 1;
-}
-
 const char *
 spw_tierspec_kind_name(enum spw_tierspec_kind kind)
 {
@@ -154,11 +148,11 @@ spw_tierparse_expand(struct spw_tierparser *p, struct spw_slice s,
 }
 
 static void
-hint_available(struct spw_diag *d, const char *before)
+hint_available(const struct spw_tierparser *p, struct spw_diag *d)
 {
-	spw_diag_hint(d, "%s", before);
+	spw_diag_hint(d, "available here:");
 	for (unsigned k = 0; k < SPW_KINDS; k++)
-		if (spw_tierspec_available(k))
+		if (p->kinds >> k & 1)
 			spw_diag_hint(d, " %s", spw_tierkinds[k].name);
 }
 
@@ -179,7 +173,7 @@ blame_kind(struct spw_tierparser *p, struct spw_slice s)
 			       spw_slice_text(p, s), s.len);
 	if (near)
 		spw_diag_hint(d, "did you mean %s? ", near);
-	hint_available(d, "available here:");
+	hint_available(p, d);
 	spw_diag_hint(d, "; see spillway-tiers(7)");
 	return -EINVAL;
 }
@@ -195,12 +189,12 @@ parse_kind(struct spw_tierparser *p, struct spw_slice s)
 			      s.len))
 			continue;
 		p->tier->kind = k;
-		if (spw_tierspec_available(k))
+		if (p->kinds >> k & 1)
 			return 0;
 		d = spw_tierparse_blame(p, SPW_E182, s);
 		spw_diag_cause(d, "tier kind %s is not built into this"
 			       " Spillway", spw_tierkinds[k].name);
-		hint_available(d, "available here:");
+		hint_available(p, d);
 		return -EINVAL;
 	}
 	return blame_kind(p, s);
@@ -416,12 +410,13 @@ refuse_secrets(struct spw_tierparser *p)
 }
 
 int
-spw_tierspec_parse(const char *text, const char *subject, char *const *envp,
-		   struct spw_tierlist *ret_list, struct spw_diag *ret_diag)
+spw_tierspec_parse(const char *text, const char *subject, unsigned kinds,
+		   char *const *envp, struct spw_tierlist *ret_list,
+		   struct spw_diag *ret_diag)
 {
 	static const char blanks[] = " \t\r\n";
-	struct spw_tierparser p = { .list = ret_list, .envp = envp,
-			    .diag = ret_diag };
+	struct spw_tierparser p = { .list = ret_list, .kinds = kinds,
+				    .envp = envp, .diag = ret_diag };
 	struct spw_text t;
 	size_t at = 0;
 	int r;

@@ -34,10 +34,9 @@ enum spw_tierspec_kind {
 	SPW_KINDS
 };
 
-/* The kinds this build implements, one bit each. */
-#ifndef SPW_KINDS_AVAILABLE
+/* The kinds this build implements, and all, one bit each. */
 #define SPW_KINDS_AVAILABLE (1u << SPW_KIND_RAM)
-#endif
+#define SPW_KINDS_ALL ((1u << SPW_KINDS) - 1)
 
 enum spw_tierspec_codec {		/* pinned by an option */
 	SPW_PIN_NONE,			/* the planner chooses */
@@ -79,7 +78,6 @@ struct spw_tierlist {
 	char text[3 * SPW_TIERS_LEN];	/* places and values, expanded */
 };
 
-bool spw_tierspec_available(enum spw_tierspec_kind kind);
 const char *spw_tierspec_kind_name(enum spw_tierspec_kind kind);
 const char *spw_tierspec_codec_name(enum spw_tierspec_codec codec);
 const char *spw_tierspec_key_name(enum spw_tierspec_key key);
@@ -97,11 +95,12 @@ bool spw_tierspec_is_directory(enum spw_tierspec_kind kind);
 
 /*
  * Read the grammar; looks at nothing but the text and envp.  `subject` names
- * the source in messages (SPILLWAY_TIERS, --tiers, a file and line).  An
- * empty text means ram@auto.  Returns 0, or -EINVAL with the reason in
- * ret_diag; ret_list is then of no use.
+ * the source in messages (SPILLWAY_TIERS, --tiers, a file and line).  Kinds
+ * outside of `kinds` are refused as not built in.  An empty text means
+ * ram@auto.  Returns 0, or -EINVAL with the reason in ret_diag; ret_list is
+ * then of no use.
  */
-int spw_tierspec_parse(const char *text, const char *subject,
+int spw_tierspec_parse(const char *text, const char *subject, unsigned kinds,
 		       char *const *envp, struct spw_tierlist *ret_list,
 		       struct spw_diag *ret_diag);
 

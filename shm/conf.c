@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* config.c -- collect the settings from files, environment and flags */
+/* conf.c -- collect the settings from files, environment and flags */
 
-#include "shm/config.h"
+#include "shm/conf.h"
 
 #include "shm/expand.h"
 #include "shm/ini.h"

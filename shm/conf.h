@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* config.h -- the settings: where they come from and what they are */
+/* conf.h -- the settings: where they come from and what they are */
 
-#ifndef SPW_SHM_CONFIG_H
-#define SPW_SHM_CONFIG_H
+#ifndef SPW_SHM_CONF_H
+#define SPW_SHM_CONF_H
 
 #include "shm/diag.h"
 #include "shm/options.h"
