@@ -9,6 +9,7 @@ LDADD = libback.la
 tests_units =
 
 tests_scripts = \
+	tests/completion.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/slowfs-twin.sh \
@@ -58,7 +59,7 @@ fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined -O1 -g
 
 if FUZZERS
-noinst_PROGRAMS = $(tests_fuzzers)
+noinst_PROGRAMS += $(tests_fuzzers)
 noinst_LTLIBRARIES += libfuzzed.la
 libfuzzed_la_SOURCES = $(libback_la_SOURCES)
 libfuzzed_la_CFLAGS = $(fuzz_cflags) $(back_cflags) -fsanitize=fuzzer-no-link

@@ -22,9 +22,10 @@ fails_with 1 service start two false -- sh -c 'echo no luck; exit 3' 2>out
 grep -q 'no luck' out || fail "log not shown"
 
 # What never answers is stopped.
-SERVICE_TIMEOUT=1 fails_with 1 service start three false -- sleep 60 2>out
-read -r pid since <three/pid
-gone "$pid" || fail "left running"
+SERVICE_TIMEOUT=1 fails_with 1 service start three false -- \
+	sh -c 'echo $$ >three.pid; exec sleep 60' 2>out
+gone "$(cat three.pid)" || fail "left running"
+service stop three
 
 # What died meanwhile leaves its log.
 service start four true -- sh -c 'sleep 0.1; echo fell over; exit 1'

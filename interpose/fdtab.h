@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fdtab.h -- which descriptors are managed, and by which description */
+#ifndef SPW_INTERPOSE_FDTAB_H
+#define SPW_INTERPOSE_FDTAB_H
+
+#include "interpose/front.h"
+
+#define SPW_FD_MAX 65536		/* higher ones are not managed */
+
+/* Description + 1 by fd; 0: not ours. A copy of the process's fd map in the
+ * segment, which others read when we are dead. */
+extern _Atomic uint32_t spw_fdtab[SPW_FD_MAX];
+
+static inline bool
+spw_fdtab_has(int fd)
+{
+	return (unsigned)fd < SPW_FD_MAX &&
+	       atomic_load_explicit(&spw_fdtab[fd], memory_order_relaxed);
+}
+
+struct spw_grip {			/* a managed descriptor in use */
+	struct spw_me *me;
+	struct spw_ofd *ofd;
+	struct spw_file *f;
+	struct spw_target t;
+};
+
+/* Fills in ret when fd is managed and the cache serves it. False: call the
+ * real function; the kernel's position is right then. */
+bool spw_fdtab_grip(int fd, struct spw_grip *ret);
+
+/* Like grip, but also for files the kernel serves: who wants to know the
+ * record of a managed descriptor. */
+bool spw_fdtab_peek(int fd, struct spw_grip *ret);
+
+/* Looks at a freshly opened fd and manages it if it is to be; flags are
+ * those of open. Never fails: what cannot be managed is the kernel's. */
+void spw_fdtab_opened(int fd, int flags);
+
+/* Before the kernel closes or reuses the number. Returns the positive errno
+ * of a write-back error that close should report, or 0. */
+int spw_fdtab_closing(int fd);
+void spw_fdtab_closing_range(unsigned first, unsigned last);
+
+/* After the kernel made `to` a copy of `from`. */
+void spw_fdtab_duped(int from, int to);
+
+/* Before fork: makes the child's record with all our descriptors; SPW_NONE
+ * when there is nothing to hand on. After a failed fork it is taken back. */
+uint32_t spw_fdtab_prepare_child(void);
+void spw_fdtab_abandon_child(uint32_t proc);
+
+/* Moves the description's position to the kernel's. */
+void spw_fdtab_to_kernel(struct spw_grip *g);
+
+#endif

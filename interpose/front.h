@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* front.h -- Spillway inside this process: state, lane of the thread, doors */
+#ifndef SPW_INTERPOSE_FRONT_H
+#define SPW_INTERPOSE_FRONT_H
+
+#include <errno.h>
+
+#include "shm/cache.h"
+#include "shm/files.h"
+#include "shm/gate.h"
+#include "shm/seg.h"
+
+struct spw_front {
+	struct spw_map map;
+	_Atomic bool live;		/* settings read, real functions known */
+	_Atomic bool attached;		/* map is valid */
+	_Atomic bool inert;		/* off for good: disabled, or no room */
+	uint32_t proc;			/* our record in the segment */
+	uint32_t epoch;			/* bumped in a forked child */
+	uint64_t fsize_limit;		/* RLIMIT_FSIZE */
+};
+
+extern struct spw_front spw_front;
+
+/* Joins or makes the job's segment. 0, or a negative errno; after a failure
+ * the process stays inert and has said so once. */
+int spw_front_attach(void);
+
+/* The calling thread's lane, claimed at its first call; NULL when there is no
+ * segment. Never fails otherwise: it waits for a lane. */
+struct spw_me *spw_front_me(void);
+
+/* After fork, in the child: forgets lanes; the fd map was prepared. */
+void spw_front_forked(uint32_t child_proc);
+
+/* Whether new files may be managed here, by path. */
+bool spw_front_wants(const char *path);
+
+/* One line on standard error, once per process and reason. */
+void spw_front_say(const char *what, int err);
+
+/* Turns a negative errno into -1 and errno; success leaves errno alone. */
+static inline int64_t
+spw_ret(int64_t r)
+{
+	if (SPW_LIKELY(r >= 0))
+		return r;
+	errno = (int)-r;
+	return -1;
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* leave.h -- handing a file to the kernel, for good or for one call */
+#ifndef SPW_INTERPOSE_LEAVE_H
+#define SPW_INTERPOSE_LEAVE_H
+
+#include "interpose/fdtab.h"
+
+/* The kernel serves the file behind fd from now on, for everybody, until it
+ * is closed everywhere: everything is brought home first and the position is
+ * the kernel's. Does nothing for descriptors that are not managed. */
+void spw_leave(int fd, enum spw_bypass why);
+
+/* The same for the file at a path. */
+void spw_leave_path(int dirfd, const char *path, enum spw_bypass why);
+
+/*
+ * A visit to the kernel: between begin and end the gate is closed, all bytes
+ * are home, no block is cached and the kernel's position is ours; afterwards
+ * size and position are read back. For calls like fallocate, sendfile or
+ * lseek(SEEK_HOLE). False from begin: fd is not managed, call the kernel
+ * plainly and do not end. Nothing in between may touch this file by us.
+ */
+struct spw_visit {
+	struct spw_grip g;
+	int err;			/* of the write-back, negative */
+	bool changes;			/* the call may change size or data */
+};
+
+bool spw_visit_begin(int fd, bool changes, struct spw_visit *ret);
+void spw_visit_end(struct spw_visit *v);
+
+/* Brings the file home without leaving; 0 or negative errno. */
+int spw_settle_fd(int fd);
+int spw_settle_all(void);		/* every file of the segment: sync */
+
+/* The record of the file at a path, if it is managed; SPW_NONE else. */
+uint32_t spw_lookup_path(int dirfd, const char *path, int at_flags);
+
+/* Sets the size, as ftruncate and O_TRUNC do: truncate is the kernel's call,
+ * made while the gate is closed; its result is returned. */
+int spw_resize(struct spw_me *me, uint32_t file, uint64_t size,
+	       int (*truncate)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* blocks.c -- the index of blocks and the one way to change a block */
+
+/*
+ * A hash over (file, number / 16) picks a group of neighbouring buckets, so
+ * that sixteen blocks in a row share a cache line of heads. Cost does not
+ * depend on the size of the file nor on how sparse it is; an array per file
+ * would need a second scheme for sparse ones. Chains change under the
+ * bucket's lock by one store; walkers compare the lock's version.
+ */
+#include "shm/blocks.h"
+
+#include "shm/failpoint.h"
+#include "shm/lane.h"
+
+enum { TRIES = 8 };
+
+static uint32_t
+bucket_of(const struct spw_map *map, const struct spw_key *key)
+{
+	uint64_t h = (key->number >> 4) * 0x9e3779b97f4a7c15ull;
+
+	h ^= ((uint64_t)key->file << 32 | key->file_gen) *
+	     0xc2b2ae3d27d4eb4full;
+	h ^= h >> 29;
+	h *= 0xbf58476d1ce4e5b9ull;
+	h ^= h >> 32;
+	return ((uint32_t)h + (uint32_t)(key->number & 15)) &
+	       map->bucket_mask;
+}
+
+static uint32_t
+walk(const struct spw_map *map, uint32_t bucket, const struct spw_key *key)
+{
+	uint32_t link = atomic_load_explicit(&map->buckets[bucket],
+					     memory_order_acquire);
+
+	/* Bounded: a damaged chain may be a ring. */
+	for (uint32_t n = map->counts[SPW_POOL_BLOCKS];
+	     n && link - 1 < map->counts[SPW_POOL_BLOCKS]; n--) {
+		const struct spw_block *b = &map->blocks[link - 1];
+
+		if (spw_block_is(b, key))
+			return link - 1;
+		link = atomic_load_explicit(&b->next, memory_order_acquire);
+	}
+	return SPW_NONE;
+}
+
+static struct spw_lock *
+lock_of(const struct spw_map *map, uint32_t bucket)
+{
+	return &map->bucket_locks[bucket / 16];
+}
+
+uint32_t
+spw_block_find(struct spw_me *me, const struct spw_key *key)
+{
+	uint32_t bucket = bucket_of(me->map, key);
+	struct spw_lock *lock = lock_of(me->map, bucket);
+	uint32_t idx;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = spw_lock_word(lock);
+
+		idx = walk(me->map, bucket, key);
+		if (idx != SPW_NONE)
+			return idx;
+		atomic_thread_fence(memory_order_acquire);
+		if (!(uint32_t)before && spw_lock_word(lock) == before)
+			return SPW_NONE;
+	}
+	spw_guard_enter();
+	spw_lock(me, SPW_LOCK_BUCKET, lock);
+	idx = walk(me->map, bucket, key);
+	spw_unlock(lock);
+	spw_guard_leave();
+	return idx;
+}
+
+bool
+spw_block_lock_index(struct spw_me *me, uint32_t idx,
+		     const struct spw_key *key)
+{
+	struct spw_block *b = &me->map->blocks[idx];
+
+	spw_lock(me, SPW_LOCK_BLOCK, &b->lock);
+	if (spw_block_is(b, key))
+		return true;
+	spw_unlock(&b->lock);
+	return false;
+}
+
+uint32_t
+spw_block_lock_found(struct spw_me *me, const struct spw_key *key)
+{
+	for (;;) {
+		uint32_t idx = spw_block_find(me, key);
+
+		if (idx == SPW_NONE || spw_block_lock_index(me, idx, key))
+			return idx;
+	}
+}
+
+/* Links a fresh block, which is locked by us; false when somebody was
+ * faster. */
+static bool
+link_block(struct spw_me *me, uint32_t idx, const struct spw_key *key)
+{
+	struct spw_map *map = me->map;
+	uint32_t bucket = bucket_of(map, key);
+	struct spw_lock *lock = lock_of(map, bucket);
+	struct spw_block *b = &map->blocks[idx];
+	bool fresh;
+
+	spw_lock(me, SPW_LOCK_BUCKET, lock);
+	fresh = walk(map, bucket, key) == SPW_NONE;
+	if (fresh) {
+		b->file = key->file;
+		b->file_gen = key->file_gen;
+		b->number = key->number;
+		atomic_store_explicit(&b->next,
+				      atomic_load(&map->buckets[bucket]),
+				      memory_order_relaxed);
+		atomic_fetch_add(&map->files[key->file].nblocks, 1);
+		SPW_FAILPOINT("block-link");
+		atomic_store_explicit(&map->buckets[bucket], idx + 1,
+				      memory_order_release);
+		SPW_FAILPOINT("block-linked");
+		spw_pool_use(map, SPW_POOL_BLOCKS, idx, 0);
+	}
+	spw_unlock(lock);
+	return fresh;
+}
+
+uint32_t
+spw_block_lock(struct spw_me *me, const struct spw_key *key)
+{
+	struct spw_lane *lane = me->lane;
+
+	for (;;) {
+		uint32_t idx = spw_block_lock_found(me, key);
+		struct spw_block *b;
+
+		if (idx != SPW_NONE || !lane->nblocks)
+			return idx;
+		idx = lane->blocks[lane->nblocks - 1];
+		b = &me->map->blocks[idx];
+		spw_lock(me, SPW_LOCK_BLOCK, &b->lock);
+		b->state = (struct spw_block_state){
+			.slot = SPW_NONE, .moving_slot = SPW_NONE,
+		};
+		if (link_block(me, idx, key)) {
+			lane->nblocks--;
+			return idx;
+		}
+		spw_unlock(&b->lock);
+	}
+}
+
+static void
+apply(struct spw_me *me, struct spw_redo *redo)
+{
+	uint32_t idx = atomic_load(&redo->block) - 1;
+	struct spw_block *b = &me->map->blocks[idx];
+
+	if (redo->scratch != SPW_NONE)
+		memcpy(spw_slot(me->map, redo->after.slot) + redo->from,
+		       spw_slot(me->map, redo->scratch) + redo->from,
+		       redo->to - redo->from);
+	SPW_FAILPOINT("block-copied");
+	b->state = redo->after;
+	SPW_FAILPOINT("block-applied");
+	if (redo->after.slot != SPW_NONE)
+		spw_pool_use(me->map, SPW_POOL_SLOTS, redo->after.slot, idx);
+}
+
+/* A change lets go of one slot at most: a writer's of the slot it replaces,
+ * the drainer's of the one it has written. */
+static uint32_t
+slot_let_go(const struct spw_block_state *was,
+	    const struct spw_block_state *is)
+{
+	if (was->slot != is->slot && was->slot != is->moving_slot)
+		return was->slot;
+	if (was->moving_slot != is->slot &&
+	    was->moving_slot != is->moving_slot)
+		return was->moving_slot;
+	return SPW_NONE;
+}
+
+void
+spw_block_commit(struct spw_me *me, uint32_t idx,
+		 const struct spw_change *change)
+{
+	struct spw_block *b = &me->map->blocks[idx];
+	struct spw_redo *redo = &me->lane->redo;
+	uint32_t old = slot_let_go(&b->state, &change->after);
+
+	redo->after = change->after;
+	redo->old_slot = old;
+	redo->scratch = change->scratch;
+	redo->from = change->from;
+	redo->to = change->to;
+	if (change->after.ndirty)
+		spw_block_mark(me->map, idx);
+	SPW_FAILPOINT("block-redo");
+	atomic_store_explicit(&redo->block, idx + 1, memory_order_release);
+	SPW_FAILPOINT("block-published");
+	apply(me, redo);
+	atomic_store_explicit(&redo->block, 0, memory_order_release);
+	if (old != SPW_NONE)
+		spw_lane_spare_slot(me, old);
+}
+
+/* The record comes from a process that died, perhaps of its own mistakes. */
+static bool
+is_sound(const struct spw_map *map, const struct spw_redo *redo)
+{
+	uint32_t nslots = map->counts[SPW_POOL_SLOTS];
+
+	if (atomic_load(&redo->block) - 1 >= map->counts[SPW_POOL_BLOCKS])
+		return false;
+	if (redo->scratch == SPW_NONE)
+		return redo->after.slot == SPW_NONE ||
+		       redo->after.slot < nslots;
+	return redo->scratch < nslots && redo->after.slot < nslots &&
+	       redo->from <= redo->to && redo->to <= SPW_BLOCK_SIZE;
+}
+
+void
+spw_block_redo(struct spw_me *me, struct spw_lane *dead)
+{
+	if (!is_sound(me->map, &dead->redo))
+		return;
+	apply(me, &dead->redo);
+	spw_block_mark(me->map, atomic_load(&dead->redo.block) - 1);
+	atomic_store_explicit(&dead->redo.block, 0, memory_order_release);
+}
+
+static void
+unlink_block(struct spw_me *me, uint32_t idx)
+{
+	struct spw_map *map = me->map;
+	struct spw_block *b = &map->blocks[idx];
+	struct spw_key key = { b->file, b->file_gen, b->number };
+	uint32_t bucket = bucket_of(map, &key);
+	struct spw_lock *lock = lock_of(map, bucket);
+	_Atomic uint32_t *at = &map->buckets[bucket];
+	uint32_t n = map->counts[SPW_POOL_BLOCKS];
+
+	spw_lock(me, SPW_LOCK_BUCKET, lock);
+	for (; n && atomic_load(at) - 1 < map->counts[SPW_POOL_BLOCKS]; n--) {
+		if (atomic_load(at) == idx + 1) {
+			atomic_store_explicit(at, atomic_load(&b->next),
+					      memory_order_release);
+			if (b->file < map->counts[SPW_POOL_FILES])
+				atomic_fetch_sub(&map->files[b->file].nblocks,
+						 1);
+			break;
+		}
+		at = &map->blocks[atomic_load(at) - 1].next;
+	}
+	spw_unlock(lock);
+}
+
+/* Everything but the lock and the pool; can be repeated. */
+static void
+take_out(struct spw_me *me, uint32_t idx)
+{
+	struct spw_block *b = &me->map->blocks[idx];
+	uint32_t slot = b->state.slot;
+
+	if (b->file != SPW_NONE)
+		unlink_block(me, idx);
+	SPW_FAILPOINT("block-unlinked");
+	b->file = SPW_NONE;
+	b->state.ndirty = b->state.npresent = 0;
+	if (slot < me->map->counts[SPW_POOL_SLOTS] &&
+	    atomic_load(&me->map->owners[SPW_POOL_SLOTS][slot]) ==
+	    (SPW_IN_USE | idx))
+		spw_pool_give(me, SPW_POOL_SLOTS, slot);
+	b->state.slot = SPW_NONE;
+}
+
+void
+spw_block_remove(struct spw_me *me, uint32_t idx)
+{
+	struct spw_lane *lane = me->lane;
+
+	atomic_store_explicit(&lane->removing, idx + 1, memory_order_release);
+	SPW_FAILPOINT("block-removing");
+	take_out(me, idx);
+	spw_unlock(&me->map->blocks[idx].lock);
+	SPW_FAILPOINT("block-removed");
+	spw_pool_give(me, SPW_POOL_BLOCKS, idx);
+	atomic_store_explicit(&lane->removing, 0, memory_order_release);
+}
+
+void
+spw_block_finish_removal(struct spw_me *me, struct spw_lane *dead,
+			 uint32_t dead_no)
+{
+	uint32_t idx = atomic_load(&dead->removing) - 1;
+	struct spw_block *b = &me->map->blocks[idx];
+
+	if (idx >= me->map->counts[SPW_POOL_BLOCKS])
+		return;
+	if (spw_lock_owner(&b->lock) == dead_no + 1) {
+		take_out(me, idx);
+		spw_unlock(&b->lock);
+	}
+	/* Else it was given back already, and may serve somebody by now. */
+	if (b->file == SPW_NONE &&
+	    atomic_load(&me->map->owners[SPW_POOL_BLOCKS][idx]) == SPW_IN_USE)
+		spw_pool_give(me, SPW_POOL_BLOCKS, idx);
+	atomic_store(&dead->removing, 0);
+}
+
+bool
+spw_block_is_linked(struct spw_me *me, uint32_t idx)
+{
+	const struct spw_block *b = &me->map->blocks[idx];
+	struct spw_key key = { b->file, b->file_gen, b->number };
+
+	return b->file != SPW_NONE && spw_block_find(me, &key) == idx;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* blocks.h -- (file, number) -> block: find, add, change, remove */
+#ifndef SPW_SHM_BLOCKS_H
+#define SPW_SHM_BLOCKS_H
+
+#include "shm/lock.h"
+
+struct spw_key {
+	uint32_t file, file_gen;
+	uint64_t number;
+};
+
+static inline bool
+spw_block_is(const struct spw_block *b, const struct spw_key *key)
+{
+	return b->file == key->file && b->number == key->number &&
+	       b->file_gen == key->file_gen;
+}
+
+/* The block's index, or SPW_NONE. Takes no lock in the common case: the
+ * caller checks the key again, under the block's lock or by its version. */
+uint32_t spw_block_find(struct spw_me *me, const struct spw_key *key);
+
+/* Finds or adds the block and returns it locked. Needs a spare block in the
+ * lane to add; SPW_NONE when it is missing and there is none. Inside only. */
+uint32_t spw_block_lock(struct spw_me *me, const struct spw_key *key);
+
+/* Like spw_block_lock, for a block that should exist; SPW_NONE if not. */
+uint32_t spw_block_lock_found(struct spw_me *me, const struct spw_key *key);
+
+/* Locks block number idx if it still has that key. */
+bool spw_block_lock_index(struct spw_me *me, uint32_t idx,
+			  const struct spw_key *key);
+
+/* A change to a locked block: fill in after (a copy of the state), then
+ * commit. With a scratch slot the bytes [from, to) are copied from there into
+ * after.slot. The slot that after no longer names is kept as a spare, unless
+ * the drainer is writing it. */
+struct spw_change {
+	struct spw_block_state after;
+	uint32_t scratch;		/* or SPW_NONE */
+	uint16_t from, to;
+};
+
+void spw_block_commit(struct spw_me *me, uint32_t idx,
+		      const struct spw_change *change);
+
+/* Applies what a dead lane had published in its redo record. */
+void spw_block_redo(struct spw_me *me, struct spw_lane *dead);
+
+/* Takes a locked block out of the index and frees it and its slot. The lock
+ * is released. What was dirty is gone: for discards and clean blocks. */
+void spw_block_remove(struct spw_me *me, uint32_t idx);
+
+/* Completes the removal that a dead lane had begun. */
+void spw_block_finish_removal(struct spw_me *me, struct spw_lane *dead,
+			      uint32_t dead_no);
+
+/* Whether the index leads to this very block. */
+bool spw_block_is_linked(struct spw_me *me, uint32_t idx);
+
+static inline bool
+spw_block_is_dirty(const struct spw_block *b)
+{
+	return b->state.ndirty || b->state.nmoving;
+}
+
+static inline void
+spw_block_mark(struct spw_map *map, uint32_t idx)	/* into the dirty map */
+{
+	_Atomic uint64_t *word = &map->dirty[idx / 64];
+	uint64_t bit = 1ull << idx % 64;
+
+	if (!(atomic_load_explicit(word, memory_order_relaxed) & bit))
+		atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
+}
+
+#endif

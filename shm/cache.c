@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cache.c -- a write is a memcpy and a few stores, a read a memcpy and a look */
+
+/*
+ * The protocol is told in layout.h. Spare slots are popped for a batch in one
+ * guarded step, so a signal handler that writes in between takes others.
+ */
+#include "shm/cache.h"
+
+#include <errno.h>
+
+#include "shm/blocks.h"
+#include "shm/failpoint.h"
+#include "shm/gate.h"
+#include "shm/ranges.h"
+
+enum { TRIES = 16 };
+
+struct piece {
+	uint64_t number;
+	uint32_t from, to;		/* within the block */
+	uint32_t slot;			/* ours, holds the bytes */
+	uint32_t fresh;			/* for a block that has no slot yet */
+};
+
+struct batch {
+	struct piece piece[SPW_BATCH];
+	uint32_t n;
+	uint64_t bytes;
+};
+
+static bool
+is_whole(const struct piece *p)
+{
+	return p->to - p->from == SPW_BLOCK_SIZE;
+}
+
+static void
+cut_into_pieces(struct batch *batch, uint64_t n, uint64_t off)
+{
+	batch->n = 0;
+	batch->bytes = 0;
+	while (n && batch->n < SPW_BATCH) {
+		struct piece *p = &batch->piece[batch->n++];
+		uint64_t room;
+
+		p->number = off >> SPW_BLOCK_SHIFT;
+		p->from = off & (SPW_BLOCK_SIZE - 1);
+		room = SPW_BLOCK_SIZE - p->from;
+		p->to = p->from + (uint32_t)SPW_MIN(n, room);
+		p->slot = p->fresh = SPW_NONE;
+		off += p->to - p->from;
+		n -= p->to - p->from;
+		batch->bytes += p->to - p->from;
+	}
+}
+
+/* Takes slots for as many pieces as there is room for: one for a whole
+ * block, two for a piece, whose block may be new. */
+static void
+take_slots(struct spw_me *me, struct batch *batch)
+{
+	struct spw_lane *lane = me->lane;
+	uint32_t i, want = batch->n + 2;
+
+	spw_guard_enter();
+	if (lane->nslots < want)
+		spw_lane_stock_slots(me, want);
+	if (lane->nblocks < batch->n)
+		spw_lane_stock_blocks(me, batch->n);
+	batch->bytes = 0;
+	for (i = 0; i < batch->n && i < lane->nblocks; i++) {
+		struct piece *p = &batch->piece[i];
+		uint32_t need = is_whole(p) ? 1 : 2;
+
+		if (lane->nslots < need)
+			break;
+		p->slot = lane->slots[--lane->nslots];
+		if (need == 2)
+			p->fresh = lane->slots[--lane->nslots];
+		batch->bytes += p->to - p->from;
+	}
+	batch->n = i;
+	spw_guard_leave();
+}
+
+static void
+copy_in(struct spw_me *me, const struct batch *batch, const uint8_t *buf)
+{
+	for (uint32_t i = 0; i < batch->n; i++) {
+		const struct piece *p = &batch->piece[i];
+
+		memcpy(spw_slot(me->map, p->slot) + p->from, buf,
+		       p->to - p->from);
+		buf += p->to - p->from;
+	}
+}
+
+static void
+put_whole(struct spw_me *me, uint32_t idx, struct piece *p)
+{
+	const struct spw_block_state *was = &me->map->blocks[idx].state;
+	struct spw_change change = { .after = *was, .scratch = SPW_NONE };
+
+	change.after.slot = p->slot;
+	change.after.ndirty = change.after.npresent = 1;
+	change.after.dirty.r[0] = (struct spw_range){ 0, SPW_BLOCK_SIZE };
+	change.after.present.r[0] = change.after.dirty.r[0];
+	spw_block_commit(me, idx, &change);
+	p->slot = SPW_NONE;
+}
+
+/* False when the block has too many pieces already. */
+static bool
+put_piece(struct spw_me *me, uint32_t idx, struct piece *p)
+{
+	const struct spw_block_state *was = &me->map->blocks[idx].state;
+	struct spw_change change = {
+		.after = *was, .scratch = p->slot,
+		.from = (uint16_t)p->from, .to = (uint16_t)p->to,
+	};
+	struct spw_block_state *s = &change.after;
+
+	if (!spw_ranges_add(&s->dirty, &s->ndirty, p->from, p->to))
+		return false;
+	if (!spw_ranges_add(&s->present, &s->npresent, p->from, p->to)) {
+		/* Clean bytes can be had from home again. */
+		s->present = s->dirty;
+		s->npresent = s->ndirty;
+		if (!spw_ranges_unite(&s->present, &s->npresent, &s->moving,
+				      s->nmoving))
+			return false;
+	}
+	if (s->slot == SPW_NONE) {
+		s->slot = p->fresh;
+		p->fresh = SPW_NONE;
+	}
+	spw_block_commit(me, idx, &change);
+	return true;
+}
+
+/* 0; -E2BIG: too many pieces in that block; -ENOBUFS: no block to be had. */
+static int
+publish_one(struct spw_me *me, uint32_t file, struct piece *p)
+{
+	struct spw_map *map = me->map;
+	struct spw_key key = { file, map->files[file].gen, p->number };
+	uint32_t idx = spw_block_lock(me, &key);
+	struct spw_block *b;
+	bool put = true;
+
+	if (idx == SPW_NONE)
+		return -ENOBUFS;
+	b = &map->blocks[idx];
+	me->lane->count.dirtied += b->state.ndirty == 0;
+	if (is_whole(p))
+		put_whole(me, idx, p);
+	else
+		put = put_piece(me, idx, p);
+	atomic_store_explicit(&b->used, 1, memory_order_relaxed);
+	spw_unlock(&b->lock);
+	return put ? 0 : -E2BIG;
+}
+
+static void
+keep_slots(struct spw_me *me, const struct batch *batch)
+{
+	for (uint32_t i = 0; i < batch->n; i++) {
+		if (batch->piece[i].slot != SPW_NONE)
+			spw_lane_spare_slot(me, batch->piece[i].slot);
+		if (batch->piece[i].fresh != SPW_NONE)
+			spw_lane_spare_slot(me, batch->piece[i].fresh);
+	}
+}
+
+/* Publishes from piece *i on; bytes published are added to *ret_done. */
+static int
+publish(struct spw_me *me, uint32_t file, struct batch *batch, uint64_t off,
+	uint64_t *ret_done)
+{
+	struct spw_file *f = &me->map->files[file];
+	uint64_t done = 0;
+	int r = 0;
+
+	spw_gate_pass(me, file);
+	if (atomic_load_explicit(&f->bypass, memory_order_relaxed))
+		r = -ESTALE;		/* left the cache while we copied */
+	for (uint32_t i = 0; i < batch->n && r == 0; i++) {
+		r = publish_one(me, file, &batch->piece[i]);
+		if (r == 0)
+			done += batch->piece[i].to - batch->piece[i].from;
+	}
+	if (done) {
+		SPW_FAILPOINT("write-size");
+		spw_file_grow(f, off + done);
+		atomic_store_explicit(&f->wtime, spw_file_time(),
+				      memory_order_relaxed);
+		spw_file_flag(f, SPW_FILE_UNSETTLED | SPW_FILE_DIRTIED |
+			      SPW_FILE_TIMES);
+	}
+	keep_slots(me, batch);
+	spw_lane_leave(me);
+	*ret_done = done;
+	return r;
+}
+
+/* A block with too many pieces is made whole by reading it from home; the
+ * dirty pieces then join over bytes that are known. */
+static int
+make_whole(struct spw_me *me, const struct spw_target *t, uint64_t number)
+{
+	struct spw_map *map = me->map;
+	struct spw_key key = { t->file, map->files[t->file].gen, number };
+	uint32_t idx = spw_block_find(me, &key);
+	struct spw_change change = { .scratch = SPW_NONE };
+	struct spw_block_state *s = &change.after;
+	uint8_t below[SPW_BLOCK_SIZE];
+	struct spw_block *b;
+	uint64_t before;
+	uint32_t at = 0;
+	int64_t got;
+
+	if (idx == SPW_NONE)
+		return 0;
+	b = &map->blocks[idx];
+	before = spw_lock_word(&b->lock);
+	got = spw_sys_pread(t->fd, below, sizeof(below),
+			    number << SPW_BLOCK_SHIFT);
+	if (got < 0)
+		return (int)got;
+	memset(below + got, 0, sizeof(below) - (size_t)got);
+	spw_gate_pass(me, t->file);
+	if (spw_block_lock_index(me, idx, &key)) {
+		/* Only if nothing moved since we read; else try again. */
+		if (spw_lock_word(&b->lock) >> 32 == before >> 32 &&
+		    b->state.ndirty && !b->state.nmoving) {
+			*s = b->state;
+			for (uint8_t i = 0; i <= s->npresent; i++) {
+				uint32_t to = i < s->npresent
+					      ? s->present.r[i].from
+					      : SPW_BLOCK_SIZE;
+
+				memcpy(spw_slot(map, s->slot) + at,
+				       below + at, to - at);
+				at = i < s->npresent ? s->present.r[i].to : at;
+			}
+			s->dirty.r[0].to = s->dirty.r[s->ndirty - 1].to;
+			s->present.r[0] =
+				(struct spw_range){ 0, SPW_BLOCK_SIZE };
+			s->npresent = s->ndirty = 1;
+			spw_block_commit(me, idx, &change);
+		}
+		spw_unlock(&b->lock);
+	}
+	spw_lane_leave(me);
+	return 0;
+}
+
+static int
+make_place(struct spw_me *me, const struct spw_target *t, uint64_t number,
+	   int tries)
+{
+	/* A block that is under way to home cannot be made whole; wait. */
+	if (t->readable && tries < TRIES)
+		return make_whole(me, t, number);
+	return spw_gate_settle(me, t->file);
+}
+
+int64_t
+spw_cache_write(struct spw_me *me, const struct spw_target *t,
+		const void *buf, uint64_t n, uint64_t off)
+{
+	const uint8_t *from = buf;
+	uint64_t left = n;
+	int tries = 0, r = 0;
+
+	if (spw_cache_bad_pointer(buf, n))
+		return -EFAULT;
+	while (left && r == 0) {
+		struct batch batch;
+		uint64_t done;
+
+		cut_into_pieces(&batch, left, off);
+		take_slots(me, &batch);
+		if (!batch.n) {
+			r = -ENOBUFS;
+			break;
+		}
+		copy_in(me, &batch, from);
+		r = publish(me, t->file, &batch, off, &done);
+		from += done;
+		off += done;
+		left -= done;
+		if (r == -E2BIG)
+			r = make_place(me, t, off >> SPW_BLOCK_SHIFT,
+				       tries++);
+	}
+	if (left == n && n)
+		return r;
+	me->lane->count.writes++;
+	me->lane->count.bytes_written += n - left;
+	spw_gate_wake(me->map);
+	return (int64_t)(n - left);
+}
+
+enum found { FOUND, MISSING, MIXED };
+
+static enum found
+copy_locked(struct spw_me *me, uint32_t idx, const struct spw_key *key,
+	    uint32_t from, uint32_t to, uint8_t *buf)
+{
+	uint8_t copy[SPW_BLOCK_SIZE];
+	struct spw_block *b = &me->map->blocks[idx];
+	enum found found = MISSING;
+
+	spw_guard_enter();
+	if (spw_block_lock_index(me, idx, key)) {
+		found = MIXED;
+		if (spw_ranges_cover(&b->state.present, b->state.npresent,
+				     from, to)) {
+			memcpy(copy, spw_slot(me->map, b->state.slot) + from,
+			       to - from);
+			found = FOUND;
+		}
+		spw_unlock(&b->lock);
+	}
+	spw_guard_leave();
+	if (found == FOUND)
+		memcpy(buf, copy, to - from);
+	return found;
+}
+
+/* Copies without a lock and looks afterwards whether the block stayed. */
+static enum found
+copy_out(struct spw_me *me, uint32_t idx, const struct spw_key *key,
+	 uint32_t from, uint32_t to, uint8_t *buf)
+{
+	struct spw_block *b = &me->map->blocks[idx];
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = spw_lock_word(&b->lock);
+		uint32_t slot = b->state.slot;
+		bool covered = spw_ranges_cover(&b->state.present,
+				SPW_MIN(b->state.npresent, SPW_RANGES),
+				from, to);
+
+		if ((uint32_t)before) {
+			spw_pause();
+			continue;
+		}
+		if (!spw_block_is(b, key))
+			return MISSING;
+		if (covered && slot < me->map->counts[SPW_POOL_SLOTS])
+			memcpy(buf, spw_slot(me->map, slot) + from,
+			       to - from);
+		atomic_thread_fence(memory_order_acquire);
+		if (spw_lock_word(&b->lock) != before)
+			continue;
+		if (!atomic_load_explicit(&b->used, memory_order_relaxed))
+			atomic_store_explicit(&b->used, 1,
+					      memory_order_relaxed);
+		return covered ? FOUND : MIXED;
+	}
+	return copy_locked(me, idx, key, from, to, buf);
+}
+
+static int
+read_home(const struct spw_target *t, uint8_t *buf, uint64_t n, uint64_t off)
+{
+	while (n) {
+		int64_t got = spw_sys_pread(t->fd, buf, n, off);
+
+		if (got < 0)
+			return (int)got;
+		if (got == 0)
+			break;		/* a hole beyond home's end */
+		buf += got;
+		off += (uint64_t)got;
+		n -= (uint64_t)got;
+	}
+	memset(buf, 0, n);
+	return 0;
+}
+
+/* Home first, then what the segment has on top, if it held still. */
+static int
+read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
+	   const struct spw_key *key, uint32_t from, uint32_t to, uint8_t *buf)
+{
+	struct spw_block *b = &me->map->blocks[idx];
+	uint64_t at = (key->number << SPW_BLOCK_SHIFT) + from;
+	uint8_t page[SPW_BLOCK_SIZE];
+	struct spw_block_state s;
+	uint64_t before;
+
+	for (;;) {
+		int r;
+
+		before = spw_lock_word(&b->lock);
+		if ((uint32_t)before) {
+			spw_lock_slow(me, &b->lock);
+			continue;
+		}
+		r = read_home(t, page + from, to - from, at);
+		if (r < 0)
+			return r;
+		if (!spw_block_is(b, key))
+			return -EAGAIN;
+		s = b->state;
+		for (uint8_t i = 0; i < SPW_MIN(s.npresent, SPW_RANGES); i++) {
+			uint32_t a = SPW_MAX(s.present.r[i].from, from);
+			uint32_t z = SPW_MIN(s.present.r[i].to, to);
+
+			if (a < z && s.slot < me->map->counts[SPW_POOL_SLOTS])
+				memcpy(page + a, spw_slot(me->map, s.slot) + a,
+				       z - a);
+		}
+		atomic_thread_fence(memory_order_acquire);
+		if (spw_lock_word(&b->lock) == before)
+			break;
+	}
+	memcpy(buf, page + from, to - from);
+	return 0;
+}
+
+/* One block's worth; MISSING leaves it to a larger read from home. */
+static enum found
+read_block(struct spw_me *me, const struct spw_target *t, uint64_t off,
+	   uint32_t n, uint8_t *buf, int *ret_err)
+{
+	struct spw_key key = {
+		t->file, me->map->files[t->file].gen, off >> SPW_BLOCK_SHIFT,
+	};
+	uint32_t from = off & (SPW_BLOCK_SIZE - 1);
+	enum found found;
+
+	*ret_err = 0;
+	for (;;) {
+		uint32_t idx = spw_block_find(me, &key);
+
+		if (idx == SPW_NONE)
+			return MISSING;
+		found = copy_out(me, idx, &key, from, from + n, buf);
+		if (found == FOUND)
+			return FOUND;
+		if (found == MISSING)
+			continue;	/* moved away; look again */
+		*ret_err = read_mixed(me, t, idx, &key, from, from + n, buf);
+		if (*ret_err != -EAGAIN)
+			return FOUND;
+	}
+}
+
+int64_t
+spw_cache_read(struct spw_me *me, const struct spw_target *t, void *buf,
+	       uint64_t n, uint64_t off)
+{
+	struct spw_file *f = &me->map->files[t->file];
+	uint64_t size = atomic_load_explicit(&f->size, memory_order_acquire);
+	uint64_t done = 0, missed = 0;	/* missed: bytes before done to read */
+	uint8_t *to = buf;
+	int r = 0;
+
+	if (spw_cache_bad_pointer(buf, n))
+		return -EFAULT;
+	if (off >= size)
+		return 0;
+	n = SPW_MIN(n, size - off);
+	if (!atomic_load_explicit(&f->nblocks, memory_order_acquire))
+		missed = done = n;
+	while (done < n && r == 0) {
+		uint64_t at = off + done;
+		uint32_t rest = SPW_BLOCK_SIZE -
+				(uint32_t)(at & (SPW_BLOCK_SIZE - 1));
+		uint32_t len = (uint32_t)SPW_MIN(n - done, rest);
+
+		if (read_block(me, t, at, len, to + done, &r) == MISSING) {
+			missed += len;
+		} else if (missed && r == 0) {
+			r = read_home(t, to + done - missed, missed,
+				      at - missed);
+			missed = 0;
+		}
+		done += len;
+	}
+	if (missed && r == 0)
+		r = read_home(t, to + done - missed, missed,
+			      off + done - missed);
+	if (r < 0)
+		return r;
+	me->lane->count.reads++;
+	me->lane->count.bytes_read += n;
+	return (int64_t)n;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cache.h -- reading and writing a managed file: the hot path */
+#ifndef SPW_SHM_CACHE_H
+#define SPW_SHM_CACHE_H
+
+#include "shm/files.h"
+
+/* One call's file: fd is the caller's own descriptor, for what has to be
+ * read from home. */
+struct spw_target {
+	uint32_t file;
+	int fd;
+	bool readable;			/* fd may be read */
+};
+
+/*
+ * Writes all n bytes into the segment. Returns n, fewer when room ran out on
+ * the way, or a negative errno: -ENOBUFS, no room and nothing was written;
+ * -EFAULT for pointers that cannot be. When it returns n the bytes survive
+ * the death of any process, and every process of the job reads them.
+ */
+int64_t spw_cache_write(struct spw_me *me, const struct spw_target *t,
+			const void *buf, uint64_t n, uint64_t off);
+
+/*
+ * Reads what the file holds at off: from the segment where it has the bytes,
+ * else from home through fd. Returns the count, 0 at the end of the file, or
+ * a negative errno from home.
+ */
+int64_t spw_cache_read(struct spw_me *me, const struct spw_target *t,
+		       void *buf, uint64_t n, uint64_t off);
+
+/* No process has memory there: the first page, and the kernel's half. */
+static inline bool
+spw_cache_bad_pointer(const void *buf, uint64_t n)
+{
+	uint64_t at = (uintptr_t)buf;
+
+	return n && (at < 4096 || at + n < at || at + n > 1ull << 56);
+}
+
+#endif

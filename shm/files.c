@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files.c -- the tables of managed inodes and of open descriptions */
+#include "shm/files.h"
+
+#include <errno.h>
+
+#include "shm/failpoint.h"
+#include "shm/lane.h"
+#include "shm/lock.h"
+
+static uint32_t
+bucket_of(const struct spw_map *map, const struct spw_file_id *id)
+{
+	uint64_t h = id->ino * 0x9e3779b97f4a7c15ull ^ id->dev;
+
+	h ^= h >> 32;
+	h *= 0xbf58476d1ce4e5b9ull;
+	return (uint32_t)(h >> 32) & map->fbucket_mask;
+}
+
+static struct spw_lock *
+lock_of(const struct spw_map *map, uint32_t bucket)
+{
+	return &map->fbucket_locks[bucket / 16];
+}
+
+static uint32_t
+walk(const struct spw_map *map, uint32_t bucket, const struct spw_file_id *id)
+{
+	uint32_t count = map->counts[SPW_POOL_FILES];
+	uint32_t link = atomic_load(&map->fbuckets[bucket]);
+
+	for (uint32_t n = count; n && link - 1 < count; n--) {
+		const struct spw_file *f = &map->files[link - 1];
+
+		if (f->ino == id->ino && f->dev == id->dev)
+			return link - 1;
+		link = atomic_load_explicit(&f->next, memory_order_acquire);
+	}
+	return SPW_NONE;
+}
+
+uint32_t
+spw_file_find(struct spw_map *map, const struct spw_file_id *id)
+{
+	uint32_t bucket = bucket_of(map, id);
+	struct spw_lock *lock = lock_of(map, bucket);
+	uint32_t file;
+
+	/* Waiting without a lane: a dead changer is adopted by others, and
+	 * every chain it may leave behind is whole. */
+	for (int i = 0; i < 1000; i++) {
+		uint64_t before = spw_lock_word(lock);
+
+		file = walk(map, bucket, id);
+		atomic_thread_fence(memory_order_acquire);
+		if (file != SPW_NONE ||
+		    (!(uint32_t)before && spw_lock_word(lock) == before))
+			break;
+		spw_pause();
+	}
+	return file;
+}
+
+static void
+fill(struct spw_file *f, const struct spw_file_seen *seen)
+{
+	uint32_t gen = f->gen + 1;
+
+	memset(f, 0, sizeof(*f));
+	f->gen = gen;
+	f->dev = seen->id.dev;
+	f->ino = seen->id.ino;
+	f->btime = seen->btime;
+	f->size = seen->size;
+	f->wtime = f->home_mtime = seen->mtime;
+	f->path_len = (uint32_t)strlen(seen->path);
+	memcpy(f->path, seen->path, f->path_len + 1);
+	f->holder_pid = seen->pid;
+	f->holder_fd = seen->fd;
+	f->opens = 1;
+}
+
+static int
+add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
+    uint32_t *ret_file)
+{
+	struct spw_map *map = me->map;
+	uint32_t file;
+
+	if (strlen(seen->path) >= SPW_PATH_MAX)
+		return -ENAMETOOLONG;
+	if (!spw_pool_take(me, SPW_POOL_FILES, 1, &file))
+		return -ENOSPC;
+	fill(&map->files[file], seen);
+	atomic_store(&map->files[file].next,
+		     atomic_load(&map->fbuckets[bucket]));
+	SPW_FAILPOINT("file-link");
+	atomic_store_explicit(&map->fbuckets[bucket], file + 1,
+			      memory_order_release);
+	SPW_FAILPOINT("file-linked");
+	spw_pool_use(map, SPW_POOL_FILES, file, 0);
+	atomic_fetch_add(&map->seg->files_managed, 1);
+	*ret_file = file;
+	return 0;
+}
+
+/* The first to open it again: the reason to leave it to the kernel is gone. */
+static void
+reopen(struct spw_file *f, const struct spw_file_seen *seen)
+{
+	f->holder_pid = seen->pid;
+	f->holder_fd = seen->fd;
+	if (atomic_exchange(&f->bypass, SPW_BYPASS_NONE)) {
+		atomic_store(&f->size, seen->size);
+		atomic_store(&f->home_mtime, seen->mtime);
+	}
+}
+
+int
+spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
+	      uint32_t *ret_file)
+{
+	uint32_t bucket = bucket_of(me->map, &seen->id);
+	struct spw_lock *lock = lock_of(me->map, bucket);
+	uint32_t file;
+	int r = 0;
+
+	spw_guard_enter();
+	spw_lock(me, SPW_LOCK_FBUCKET, lock);
+	file = walk(me->map, bucket, &seen->id);
+	if (file == SPW_NONE) {
+		r = add(me, bucket, seen, &file);
+	} else {
+		struct spw_file *f = &me->map->files[file];
+
+		if (atomic_fetch_add(&f->opens, 1) == 0)
+			reopen(f, seen);
+	}
+	spw_unlock(lock);
+	spw_guard_leave();
+	if (r == 0)
+		*ret_file = file;
+	return r;
+}
+
+static void
+unlink_file(struct spw_me *me, uint32_t bucket, uint32_t file)
+{
+	struct spw_map *map = me->map;
+	uint32_t count = map->counts[SPW_POOL_FILES];
+	_Atomic uint32_t *at = &map->fbuckets[bucket];
+
+	for (uint32_t n = count; n && atomic_load(at) - 1 < count; n--) {
+		if (atomic_load(at) == file + 1) {
+			atomic_store_explicit(at,
+				atomic_load(&map->files[file].next),
+				memory_order_release);
+			return;
+		}
+		at = &map->files[atomic_load(at) - 1].next;
+	}
+}
+
+/* Under the bucket's lock nobody can open it meanwhile. */
+static bool
+reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
+{
+	struct spw_file *f = &me->map->files[file];
+	struct spw_file_id id = { f->dev, f->ino };
+	uint32_t bucket = bucket_of(me->map, &id);
+	struct spw_lock *lock = lock_of(me->map, bucket);
+	bool idle;
+
+	spw_guard_enter();
+	spw_lock(me, SPW_LOCK_FBUCKET, lock);
+	idle = walk(me->map, bucket, &id) == file &&
+	       !atomic_load(&f->opens) && !atomic_load(&f->nblocks) &&
+	       !(atomic_load(&f->flags) & hindering_flags);
+	if (idle) {
+		unlink_file(me, bucket, file);
+		SPW_FAILPOINT("file-unlinked");
+		f->ino = 0;
+		f->gen++;
+		spw_pool_give(me, SPW_POOL_FILES, file);
+	}
+	spw_unlock(lock);
+	spw_guard_leave();
+	return idle;
+}
+
+void
+spw_file_close(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	if (atomic_fetch_sub(&f->opens, 1) == 1)
+		reap_if(me, file, SPW_FILE_DIRTIED);
+}
+
+bool
+spw_file_reap(struct spw_me *me, uint32_t file)
+{
+	return reap_if(me, file, SPW_FILE_UNSETTLED);
+}
+
+void
+spw_files_keep_linked(struct spw_me *me, uint32_t dead_no)
+{
+	struct spw_map *map = me->map;
+	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_FILES]
+					 .ready),
+			     map->counts[SPW_POOL_FILES]);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct spw_file *f = &map->files[i];
+		struct spw_file_id id = { f->dev, f->ino };
+
+		if (atomic_load(&map->owners[SPW_POOL_FILES][i]) ==
+		    SPW_OWNER(dead_no) && f->ino &&
+		    spw_file_find(map, &id) == i)
+			spw_pool_use(map, SPW_POOL_FILES, i, 0);
+	}
+}
+
+void
+spw_file_fail(struct spw_file *f, int err)
+{
+	atomic_store(&f->err, err);
+	atomic_fetch_add(&f->err_seq, 1);
+}
+
+int
+spw_ofd_error(struct spw_map *map, struct spw_ofd *ofd)
+{
+	struct spw_file *f = &map->files[ofd->file];
+	uint32_t seq = atomic_load(&f->err_seq);
+
+	if (SPW_LIKELY(atomic_load(&ofd->err_seen) == seq))
+		return 0;
+	atomic_store(&ofd->err_seen, seq);
+	atomic_store(&f->err_seen, seq);
+	return atomic_load(&f->err);
+}
+
+int
+spw_ofd_new(struct spw_me *me, uint32_t file, uint32_t flags, uint64_t pos,
+	    uint32_t *ret_ofd)
+{
+	struct spw_map *map = me->map;
+	struct spw_file *f = &map->files[file];
+	struct spw_ofd *o;
+	uint32_t ofd;
+
+	if (!spw_pool_take(me, SPW_POOL_OFDS, 1, &ofd))
+		return -ENOSPC;
+	o = &map->ofds[ofd];
+	o->file = file;
+	o->file_gen = f->gen;
+	atomic_store(&o->refs, 1);
+	atomic_store(&o->flags, flags);
+	atomic_store(&o->pos, pos);
+	/* An error that nobody was told yet is news to the next opener. */
+	atomic_store(&o->err_seen, atomic_load(&f->err_seen));
+	spw_pool_use(map, SPW_POOL_OFDS, ofd, 0);
+	*ret_ofd = ofd;
+	return 0;
+}
+
+void
+spw_ofd_ref(struct spw_map *map, uint32_t ofd)
+{
+	atomic_fetch_add(&map->ofds[ofd].refs, 1);
+}
+
+void
+spw_ofd_unref(struct spw_me *me, uint32_t ofd)
+{
+	struct spw_ofd *o = &me->map->ofds[ofd];
+
+	if (atomic_fetch_sub(&o->refs, 1) != 1)
+		return;
+	spw_file_close(me, o->file);
+	spw_pool_give(me, SPW_POOL_OFDS, ofd);
+}
+
+void
+spw_bypass_count(struct spw_map *map, enum spw_bypass why)
+{
+	atomic_fetch_add(&map->seg->bypasses[why], 1);
+}
+
+void
+spw_file_bypass(struct spw_map *map, uint32_t file, enum spw_bypass why)
+{
+	uint32_t none = SPW_BYPASS_NONE;
+
+	if (atomic_compare_exchange_strong(&map->files[file].bypass, &none,
+					   why))
+		spw_bypass_count(map, why);
+}
+
+const char *
+spw_bypass_name(enum spw_bypass why)
+{
+	static const char *const names[SPW_BYPASS_COUNT] = {
+		"none", "mmap", "direct", "sync", "stdio", "freopen", "exec",
+		"io_uring", "aio", "no-room", "no-reopen", "io-error",
+		"rlimit", "scm-rights", "tmpfile", "path-too-long", "clone",
+		"lease",
+	};
+
+	return why < SPW_BYPASS_COUNT ? names[why] : "unknown";
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* files.h -- managed inodes and open descriptions: find, open, close, errors */
+#ifndef SPW_SHM_FILES_H
+#define SPW_SHM_FILES_H
+
+#include "shm/seg.h"
+
+struct spw_file_id {
+	uint64_t dev, ino;
+};
+
+/* A file as the kernel shows it at open. */
+struct spw_file_seen {
+	struct spw_file_id id;
+	int64_t btime, mtime;		/* ns; btime 0: unknown */
+	uint64_t size;
+	const char *path;		/* absolute */
+	uint32_t pid;			/* a holder: its process and fd */
+	int fd;
+};
+
+/* The record's index, or SPW_NONE. No lane needed; may be called anywhere. */
+uint32_t spw_file_find(struct spw_map *map, const struct spw_file_id *id);
+
+/* Finds or makes the record and counts one more description open on it.
+ * -ENOSPC: no record free. -ENAMETOOLONG: the path does not fit. */
+int spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
+		  uint32_t *ret_file);
+
+/* One description fewer. A record that was never written goes at once, others
+ * when the drainer has settled them. */
+void spw_file_close(struct spw_me *me, uint32_t file);
+
+/* Frees the record if nothing is open on it and no block belongs to it. */
+bool spw_file_reap(struct spw_me *me, uint32_t file);
+
+/* For spw_lane_adopt: records the dead lane had linked are in use. */
+void spw_files_keep_linked(struct spw_me *me, uint32_t dead_no);
+
+/* Notes a write-back error: it comes out once per description. */
+void spw_file_fail(struct spw_file *f, int err);
+
+/* The positive errno this description has not been told yet, or 0. */
+int spw_ofd_error(struct spw_map *map, struct spw_ofd *ofd);
+
+/* A description of its own on an open file; takes over the count that
+ * spw_file_open made. -ENOSPC. */
+int spw_ofd_new(struct spw_me *me, uint32_t file, uint32_t flags,
+		uint64_t pos, uint32_t *ret_ofd);
+void spw_ofd_ref(struct spw_map *map, uint32_t ofd);
+void spw_ofd_unref(struct spw_me *me, uint32_t ofd);
+
+/* Serves the file by the kernel from now on; counted once per file. */
+void spw_file_bypass(struct spw_map *map, uint32_t file,
+		     enum spw_bypass why);
+void spw_bypass_count(struct spw_map *map, enum spw_bypass why);
+const char *spw_bypass_name(enum spw_bypass why);
+
+static inline bool
+spw_file_is_unsettled(const struct spw_file *f)
+{
+	return atomic_load_explicit(&f->flags, memory_order_seq_cst) &
+	       SPW_FILE_UNSETTLED;
+}
+
+static inline void
+spw_file_flag(struct spw_file *f, uint32_t flags)	/* set if not set */
+{
+	if ((atomic_load_explicit(&f->flags, memory_order_seq_cst) & flags)
+	    != flags)
+		atomic_fetch_or(&f->flags, flags);
+}
+
+static inline void
+spw_file_grow(struct spw_file *f, uint64_t end)
+{
+	uint64_t size = atomic_load_explicit(&f->size, memory_order_relaxed);
+
+	while (size < end &&
+	       !atomic_compare_exchange_weak_explicit(&f->size, &size, end,
+			memory_order_release, memory_order_relaxed))
+		;
+}
+
+#endif

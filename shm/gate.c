@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gate.c -- what is done to a file behind its closed gate */
+#include "shm/gate.h"
+
+#include <errno.h>
+
+#include "shm/blocks.h"
+#include "shm/failpoint.h"
+#include "shm/ranges.h"
+
+enum { POLL_US = 50, LOOK_MS = 100 };
+
+int (*spw_gate_need_drainer)(struct spw_map *map);
+
+void
+spw_gate_close(struct spw_me *me, uint32_t file)
+{
+	struct spw_map *map = me->map;
+
+	spw_guard_enter();
+	spw_lock(me, SPW_LOCK_GATE, &map->files[file].gate);
+	atomic_thread_fence(memory_order_seq_cst);
+	for (uint32_t i = 0; i < spw_lane_count(map); i++) {
+		struct spw_lane *lane = &map->lanes[i];
+		int spins = 0;
+
+		while (atomic_load(&lane->inside) == file + 1) {
+			if (++spins < 100) {
+				spw_pause();
+			} else if (!spw_lane_adopt_if_dead(me, i)) {
+				spw_sys_sleep_us(POLL_US);
+			}
+		}
+	}
+}
+
+void
+spw_gate_open(struct spw_me *me, uint32_t file)
+{
+	spw_unlock(&me->map->files[file].gate);
+	spw_guard_leave();
+}
+
+void
+spw_gate_hold(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	atomic_store(&f->hold, me->lane_no + 1);
+	while (atomic_load(&f->inflight)) {
+		if (spw_gate_need_drainer)
+			(void)spw_gate_need_drainer(me->map);
+		spw_sys_sleep_us(POLL_US);
+	}
+}
+
+void
+spw_gate_unhold(struct spw_me *me, uint32_t file)
+{
+	atomic_store(&me->map->files[file].hold, 0);
+}
+
+void
+spw_gate_wake_slow(struct spw_map *map)
+{
+	uint32_t asleep = SPW_DRAINER_ASLEEP;
+	struct spw_seg *seg = map->seg;
+
+	if (atomic_compare_exchange_strong(&seg->wake, &asleep,
+					   SPW_DRAINER_DELAYED))
+		spw_sys_futex_wake(&seg->wake, 1);
+	else if (asleep == SPW_DRAINER_NONE && spw_gate_need_drainer)
+		(void)spw_gate_need_drainer(map);
+}
+
+void
+spw_gate_hurry(struct spw_map *map)
+{
+	struct spw_seg *seg = map->seg;
+	uint32_t state = atomic_load(&seg->wake);
+
+	if (state == SPW_DRAINER_NONE) {
+		if (spw_gate_need_drainer)
+			(void)spw_gate_need_drainer(map);
+		return;
+	}
+	while (state != SPW_DRAINER_AWAKE && state != SPW_DRAINER_NONE)
+		if (atomic_compare_exchange_weak(&seg->wake, &state,
+						 SPW_DRAINER_AWAKE)) {
+			spw_sys_futex_wake(&seg->wake, 1);
+			break;
+		}
+}
+
+int
+spw_gate_settle(struct spw_me *me, uint32_t file)
+{
+	struct spw_map *map = me->map;
+	struct spw_file *f = &map->files[file];
+	uint32_t ticket, seq = atomic_load(&f->err_seq);
+	int64_t looked = spw_now_ms();
+
+	if (!spw_file_is_unsettled(f))
+		return 0;
+	ticket = atomic_fetch_add(&f->asked, 1) + 1;
+	atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
+	atomic_fetch_add(&map->seg->asks, 1);
+	spw_gate_hurry(map);
+	for (;;) {
+		uint32_t done = atomic_load(&f->done);
+
+		if ((int32_t)(done - ticket) >= 0)
+			break;
+		spw_sys_futex_wait(&f->done, done, LOOK_MS);
+		if (spw_now_ms() - looked < LOOK_MS)
+			continue;
+		looked = spw_now_ms();
+		if (spw_gate_need_drainer) {
+			int r = spw_gate_need_drainer(map);
+
+			if (r < 0)
+				return r;
+		}
+		spw_gate_hurry(map);
+	}
+	return atomic_load(&f->err_seq) == seq ? 0 : -atomic_load(&f->err);
+}
+
+static void
+drop_one(struct spw_me *me, const struct spw_key *key)
+{
+	uint32_t idx = spw_block_lock_found(me, key);
+
+	if (idx != SPW_NONE)
+		spw_block_remove(me, idx);
+}
+
+void
+spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first)
+{
+	struct spw_map *map = me->map;
+	struct spw_file *f = &map->files[file];
+	uint64_t end = (atomic_load(&f->size) + SPW_BLOCK_SIZE - 1) >>
+		       SPW_BLOCK_SHIFT;
+	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
+					     [SPW_POOL_BLOCKS].ready),
+				 map->counts[SPW_POOL_BLOCKS]);
+	struct spw_key key = { file, f->gen, 0 };
+
+	/* A short tail is looked up number by number. Blocks past the end,
+	 * left by a writer that died before it set the size, need the scan. */
+	for (key.number = first; end > first && end - first < 256 &&
+	     key.number < end && atomic_load(&f->nblocks); key.number++)
+		drop_one(me, &key);
+	for (uint32_t i = 0; i < ready && atomic_load(&f->nblocks); i++) {
+		const struct spw_block *b = &map->blocks[i];
+
+		if (b->file != file || b->file_gen != key.file_gen ||
+		    b->number < first ||
+		    !(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
+		      SPW_IN_USE))
+			continue;
+		key.number = b->number;
+		drop_one(me, &key);
+	}
+}
+
+static void
+cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
+{
+	uint32_t idx = spw_block_lock_found(me, key);
+	struct spw_change change = { .scratch = SPW_NONE };
+	struct spw_block *b;
+
+	if (idx == SPW_NONE)
+		return;
+	b = &me->map->blocks[idx];
+	change.after = b->state;
+	spw_ranges_cut(&change.after.dirty, &change.after.ndirty, at);
+	spw_ranges_cut(&change.after.present, &change.after.npresent, at);
+	spw_ranges_cut(&change.after.moving, &change.after.nmoving, at);
+	spw_block_commit(me, idx, &change);
+	spw_unlock(&b->lock);
+}
+
+void
+spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
+{
+	struct spw_file *f = &me->map->files[file];
+	uint32_t rest = size & (SPW_BLOCK_SIZE - 1);
+	struct spw_key key = { file, f->gen, size >> SPW_BLOCK_SHIFT };
+
+	if (rest)
+		cut_block(me, &key, rest);
+	SPW_FAILPOINT("cut-block");
+	spw_gate_drop(me, file, key.number + (rest != 0));
+	SPW_FAILPOINT("cut-dropped");
+	atomic_store(&f->size, size);
+}
+
+void
+spw_gate_wait_room(struct spw_me *me, int ms)
+{
+	struct spw_seg *seg = me->map->seg;
+	uint32_t room = atomic_load(&seg->room);
+
+	me->lane->count.waits++;
+	atomic_store(&seg->want_room, 1);
+	spw_gate_hurry(me->map);
+	spw_sys_futex_wait(&seg->room, room, ms);
+}

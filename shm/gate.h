@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gate.h -- closing a file for a moment: settle, drop, cut, hand over */
+#ifndef SPW_SHM_GATE_H
+#define SPW_SHM_GATE_H
+
+#include "shm/files.h"
+#include "shm/lane.h"
+#include "shm/lock.h"
+
+/* Goes inside the file, waiting while its gate is closed. Ends with
+ * spw_lane_leave. */
+static inline void
+spw_gate_pass(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	spw_lane_enter(me, file);
+	while (SPW_UNLIKELY(atomic_load_explicit(&f->gate.word,
+						 memory_order_seq_cst) &
+			    UINT32_MAX)) {
+		spw_lane_leave(me);
+		spw_lock_slow(me, &f->gate);
+		spw_lane_enter(me, file);
+	}
+}
+
+/* Closes the gate and waits until nobody publishes in the file. The holder
+ * may call the kernel, and may not pass gates. Signals stay deferred. */
+void spw_gate_close(struct spw_me *me, uint32_t file);
+void spw_gate_open(struct spw_me *me, uint32_t file);
+
+/* Keeps the drainer away from the file and waits for what it is writing
+ * right now. With the gate closed. */
+void spw_gate_hold(struct spw_me *me, uint32_t file);
+void spw_gate_unhold(struct spw_me *me, uint32_t file);
+
+/* Asks the drainer to bring everything written so far home and waits.
+ * 0, or the negative errno of the write-back. -ENODEV: there is no drainer
+ * and none can be had (see spw_gate_need_drainer). */
+int spw_gate_settle(struct spw_me *me, uint32_t file);
+
+/* Called when something needs a drainer and none serves: starts one, or
+ * returns a negative errno. Set by the front; the back has none. */
+extern int (*spw_gate_need_drainer)(struct spw_map *map);
+
+/* Drops all blocks whose number is at least first. What is dirty there is
+ * gone. Gate closed and drainer held, or nothing dirty. */
+void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
+
+/* Forgets everything at and after size, blocks and ranges; gate closed,
+ * drainer held. Sets file.size. */
+void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
+
+/* Wakes the drainer if it sleeps; one load when it does not. */
+void spw_gate_wake_slow(struct spw_map *map);
+
+static inline void
+spw_gate_wake(struct spw_map *map)
+{
+	if (SPW_UNLIKELY(atomic_load_explicit(&map->seg->wake,
+					      memory_order_relaxed) <=
+			 SPW_DRAINER_ASLEEP))
+		spw_gate_wake_slow(map);
+}
+
+/* Wakes it even if it only waits for its delay to pass. */
+void spw_gate_hurry(struct spw_map *map);
+
+/* Waits up to ms for slots to come free. */
+void spw_gate_wait_room(struct spw_me *me, int ms);
+
+#endif

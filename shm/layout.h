@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* layout.h -- what lies in the segment: structs, states, lock order; no code */
+
+/*
+ * The segment is one shared file that every process of a job maps. It may be
+ * the only copy of what the program wrote, so every change is published by
+ * one store and whoever finds a dead owner can finish or undo its work.
+ *
+ * Tables (pools: a free bitmap, an owner word per item, a count of items
+ * whose memory is reserved)
+ *
+ *	lanes	one per thread that does cached I/O. Its beacon, a robust
+ *		mutex, is locked for the life of the thread: the kernel tells
+ *		everybody when the thread is gone. A lane number is what lock
+ *		words and owner words hold.
+ *	procs	one per process: pid and start time, and its fd map (fd ->
+ *		open description), so that the references of a killed process
+ *		can be given back.
+ *	files	managed inodes, found by (dev, ino) through fbuckets.
+ *	ofds	open file descriptions: position, flags, error seen.
+ *	blocks	descriptors of 4 KiB blocks, found by (file, number) through
+ *		buckets; each in use has one slot.
+ *	slots	the 4 KiB buffers themselves.
+ *
+ * Why blocks of 4 KiB: a kernel write is atomic per page against kill -9, and
+ * so must ours be. A whole block is written into a fresh slot outside all
+ * locks and put in place by one store; only pieces smaller than a block take
+ * the detour over a scratch slot. Why a lane per thread and not per
+ * process: a robust mutex dies with its thread, which may be long before the
+ * process.
+ *
+ * A cached write, per batch of up to SPW_BATCH blocks
+ *
+ *	prepare	no lock: user memory is copied to spare slots, whole blocks
+ *		and pieces alike. A bad pointer faults here and leaves nothing
+ *		behind.
+ *	publish	lane.inside names the file. Per block: lock; write the
+ *		after-image of the block's state into lane.redo and publish it
+ *		there; apply it; withdraw it; unlock. User memory is not
+ *		touched, nothing blocks, signal handlers are deferred.
+ *	finish	file.size = max(size, end), times; lane.inside = 0.
+ *
+ * What is published by which store
+ *
+ *	a block's state	lane.redo.block. Before it the block is as it was,
+ *			after it whoever adopts the lane applies the
+ *			after-image, the piece in the scratch slot included:
+ *			old or new, never mixed.
+ *	a block's place	bucket head or predecessor's next (bucket lock).
+ *	dirtiness	the dirty ranges in the state. The bit in the dirty
+ *			map says where to look: it is set before the ranges,
+ *			so it may be there for nothing but is never missing.
+ *	file size	file.size, after the ranges it covers.
+ *	home reached	moving ranges cleared by the drainer after its write
+ *			returned; for a successor they count as dirty.
+ *	a cut		file.cut, before the kernel's truncate; whoever finds
+ *			it with the gate unowned finishes it.
+ *
+ * Who may finish whose work: anyone who finds a lock word whose lane's beacon
+ * has lost its owner takes the beacon (so one at a time), applies lane.redo,
+ * completes lane.removing, releases the locks in lane.held, gives back what
+ * the lane owns, and frees it (spw_lane_adopt). Each step can be repeated, so
+ * the adopter may die as well.
+ *
+ * A file's gate closes it for publishing: the closer takes the gate lock,
+ * then waits until no lane is inside that file. Truncation, settling before
+ * a kernel operation, and leaving the cache happen behind a closed gate.
+ *
+ * LOCK ORDER (enum spw_lock_class): gate, append, fbucket, block, bucket;
+ * ofd and gone stand alone. A thread holds one lock of a class at most.
+ * The drainer never takes a gate.
+ */
+#ifndef SPW_SHM_LAYOUT_H
+#define SPW_SHM_LAYOUT_H
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define SPW_MAGIC	0x3179617770737053ull	/* "Spspway1", little endian */
+#define SPW_VERSION	1u
+
+#define SPW_BLOCK_SHIFT	12
+#define SPW_BLOCK_SIZE	(1u << SPW_BLOCK_SHIFT)
+#define SPW_BATCH	16			/* blocks published at once */
+#define SPW_RANGES	4			/* pieces kept per block */
+#define SPW_JOB_MAX	64
+#define SPW_PATH_MAX	760			/* fills a file record to 1 KiB */
+#define SPW_MAP_FDS	256			/* fds in a map chunk */
+#define SPW_MAP_CHUNKS	256			/* chunks a process may have */
+#define SPW_SPARES	64			/* slots a lane keeps at hand */
+#define SPW_PINS	8			/* files a process keeps mapped */
+
+#define SPW_NONE	UINT32_MAX		/* no index */
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	      "lock words put the owner, a futex, into the low half");
+
+struct spw_lock {			/* owner lane + 1 | version << 32 */
+	_Atomic uint64_t word;
+	_Atomic uint32_t waiters;
+	uint32_t pad;
+};
+static_assert(sizeof(struct spw_lock) == 16, "stored in the segment");
+
+struct spw_range {			/* [from, to) within a block */
+	uint16_t from, to;
+};
+
+struct spw_ranges {
+	struct spw_range r[SPW_RANGES];	/* ascending, disjoint, not touching */
+};
+
+struct spw_block_state {		/* changed as a whole, by lane.redo */
+	uint32_t slot;
+	uint32_t moving_slot;		/* under I/O; SPW_NONE: none */
+	uint8_t ndirty, npresent, nmoving, pad;
+	struct spw_ranges dirty;
+	struct spw_ranges present;	/* bytes the slot holds; covers dirty */
+	struct spw_ranges moving;	/* being written by the drainer */
+};
+static_assert(sizeof(struct spw_block_state) == 60, "stored in the segment");
+
+struct spw_block {
+	struct spw_lock lock;		/* its version: readers compare */
+	uint32_t file, file_gen;	/* key; file is SPW_NONE when free */
+	uint64_t number;
+	_Atomic uint32_t next;		/* chain of its bucket: index + 1 */
+	struct spw_block_state state;
+	_Atomic uint8_t used;		/* read or written since last sweep */
+	uint8_t pad[31];
+};
+static_assert(sizeof(struct spw_block) == 128, "stored in the segment");
+
+struct spw_redo {
+	_Atomic uint32_t block;		/* index + 1 while it counts */
+	uint32_t old_slot;		/* to be given back; SPW_NONE: none */
+	uint32_t scratch;		/* slot that holds a piece, or none */
+	uint16_t from, to;		/* the piece: to be copied to after.slot */
+	struct spw_block_state after;
+};
+
+struct spw_counters {			/* per lane; only the owner adds */
+	uint64_t writes, bytes_written;
+	uint64_t reads, bytes_read;
+	uint64_t dirtied;		/* blocks that went from clean to dirty */
+	uint64_t waits;			/* times a writer waited for room */
+	uint64_t through;		/* pieces that went through to home */
+};
+
+enum spw_lane_state { SPW_LANE_FREE, SPW_LANE_USED };
+
+enum spw_lock_class {
+	SPW_LOCK_GATE, SPW_LOCK_APPEND, SPW_LOCK_FBUCKET, SPW_LOCK_BLOCK,
+	SPW_LOCK_BUCKET, SPW_LOCK_OFD, SPW_LOCK_GONE,
+	SPW_LOCK_CLASSES
+};
+
+struct spw_lane {
+	_Alignas(64) pthread_mutex_t beacon;		/* robust, shared; held for life */
+	_Atomic uint32_t state;		/* enum spw_lane_state */
+	uint32_t proc;
+	_Atomic uint32_t inside;	/* file + 1 while publishing */
+	_Atomic uint32_t grab;		/* pool word under way, see pool.c */
+	_Atomic uint32_t removing;	/* block + 1 on its way out */
+	uint32_t nslots, nblocks;	/* spares at hand; owner words rule */
+	uint32_t pad;
+	_Atomic uint64_t held[SPW_LOCK_CLASSES]; /* lock's offset; see lock.c */
+	uint32_t slots[SPW_SPARES];
+	uint32_t blocks[SPW_SPARES];
+	struct spw_redo redo;
+	struct spw_counters count;
+};
+static_assert(sizeof(struct spw_lane) <= 1024, "stored in the segment");
+
+struct spw_proc {
+	_Atomic uint32_t pid;		/* 0: free; see proc.c */
+	uint32_t pad;
+	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
+	uint64_t pidns;			/* inode of its pid namespace */
+	_Atomic uint32_t pins[SPW_PINS];/* files mapped: index + 1 */
+	uint32_t chunks[SPW_MAP_CHUNKS];/* fd map chunks, SPW_NONE: none */
+};
+
+enum spw_file_flag {
+	SPW_FILE_DIRTIED = 1,		/* was written: the drainer frees it */
+	SPW_FILE_UNSETTLED = 2,		/* may have bytes that are not home */
+	SPW_FILE_UNLINKED = 4,		/* no name left when last looked */
+	SPW_FILE_TIMES = 8,		/* wtime counts, not the kernel's mtime */
+};
+
+/* Why a file is served by the kernel. Names are in shm/files.c. */
+enum spw_bypass {
+	SPW_BYPASS_NONE, SPW_BYPASS_MMAP, SPW_BYPASS_DIRECT, SPW_BYPASS_SYNC,
+	SPW_BYPASS_STDIO, SPW_BYPASS_FREOPEN, SPW_BYPASS_EXEC,
+	SPW_BYPASS_IO_URING, SPW_BYPASS_AIO, SPW_BYPASS_NO_ROOM,
+	SPW_BYPASS_NO_REOPEN, SPW_BYPASS_IO_ERROR, SPW_BYPASS_RLIMIT,
+	SPW_BYPASS_SCM_RIGHTS, SPW_BYPASS_TMPFILE, SPW_BYPASS_PATH_TOO_LONG,
+	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_COUNT
+};
+
+struct spw_file {
+	struct spw_lock gate;
+	struct spw_lock append;
+	uint64_t dev, ino;
+	int64_t btime;			/* ns; 0 when the file system has none */
+	uint32_t gen;			/* bumped when the record is reused */
+	_Atomic uint32_t next;		/* chain of its fbucket: index + 1 */
+	_Atomic uint32_t opens;		/* descriptions open on it */
+	_Atomic uint32_t nblocks;	/* blocks in the index */
+	_Atomic uint32_t flags;		/* enum spw_file_flag */
+	_Atomic uint32_t bypass;	/* enum spw_bypass */
+	_Atomic uint64_t size;
+	_Atomic int64_t wtime;		/* last write, ns since the epoch */
+	_Atomic int64_t home_ctime;	/* ctime that our drain caused */
+	_Atomic int64_t home_mtime;	/* mtime last seen or set at home */
+	_Atomic uint64_t cut;		/* truncation under way: size + 1 */
+	_Atomic uint32_t hold;		/* drainer keeps off; lane + 1 */
+	_Atomic uint32_t inflight;	/* blocks the drainer is writing */
+	_Atomic uint32_t asked;		/* settle tickets handed out */
+	_Atomic uint32_t done;		/* futex: tickets served */
+	_Atomic uint32_t handled;	/* drainer epoch that has it open */
+	_Atomic int32_t err;		/* last write-back errno, positive */
+	_Atomic uint32_t err_seq;	/* bumped with each new error */
+	_Atomic uint32_t err_seen;	/* someone was told of err_seq */
+	uint32_t holder_pid;		/* a process that has it open, */
+	int32_t holder_fd;		/* under this descriptor */
+	uint32_t path_len;
+	uint8_t pad[100];
+	char path[SPW_PATH_MAX];
+};
+static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
+
+enum spw_ofd_flag {
+	SPW_OFD_READ = 1, SPW_OFD_WRITE = 2, SPW_OFD_APPEND = 4,
+	SPW_OFD_KERNEL = 8,		/* the kernel's position counts */
+};
+
+struct spw_ofd {
+	struct spw_lock lock;		/* position hand-over */
+	uint32_t file, file_gen;
+	_Atomic uint32_t refs;		/* fds in all processes */
+	_Atomic uint32_t flags;		/* enum spw_ofd_flag */
+	_Atomic uint64_t pos;
+	_Atomic uint32_t err_seen;	/* file.err_seq already reported */
+	uint32_t pad[5];
+};
+static_assert(sizeof(struct spw_ofd) == 64, "stored in the segment");
+
+enum spw_pool_id {
+	SPW_POOL_LANES, SPW_POOL_PROCS,	/* these two: no bitmap, see claim */
+	SPW_POOL_FILES, SPW_POOL_OFDS, SPW_POOL_MAPS, SPW_POOL_BLOCKS,
+	SPW_POOL_SLOTS, SPW_POOL_COUNT
+};
+
+struct spw_table {			/* where a pool lies; set once */
+	uint64_t items_off;
+	uint64_t bits_off;		/* free bitmap, one bit an item */
+	uint64_t owners_off;		/* uint32_t per item */
+	uint32_t item_size, count;	/* count is a multiple of 64 */
+};
+static_assert(sizeof(struct spw_table) == 32, "stored in the segment");
+
+struct spw_pool {			/* how far it is in use */
+	_Atomic uint32_t ready;		/* items whose memory is reserved */
+	_Atomic uint32_t hint;		/* lowest word that may have a bit */
+};
+
+enum spw_drainer_state {		/* seg.wake, a futex */
+	SPW_DRAINER_NONE, SPW_DRAINER_ASLEEP, SPW_DRAINER_DELAYED,
+	SPW_DRAINER_AWAKE
+};
+
+struct spw_seg_fixed {			/* set once, under the checksum */
+	uint64_t magic;
+	uint32_t version, layout;	/* layout: hash of struct sizes */
+	uint64_t size;
+	uint64_t created;		/* ns since the epoch */
+	uint32_t uid, block_size;
+	char boot_id[40];
+	char job[SPW_JOB_MAX + 8];
+	uint32_t nbuckets, nfbuckets;	/* powers of two */
+	uint64_t buckets_off;		/* uint32_t heads: index + 1 */
+	uint64_t bucket_locks_off;	/* one spw_lock per 16 buckets */
+	uint64_t fbuckets_off;
+	uint64_t fbucket_locks_off;
+	uint64_t dirty_off;		/* bitmap over blocks */
+	uint64_t asks_off;		/* bitmap over files: settle me */
+	uint32_t delay_ms;		/* how long dirty bytes may rest */
+	uint32_t pad;
+	struct spw_table tables[SPW_POOL_COUNT];
+};
+
+struct spw_seg {
+	struct spw_seg_fixed fixed;
+	uint32_t crc;			/* CRC32C of fixed */
+	uint32_t pad;
+	struct spw_pool pools[SPW_POOL_COUNT];
+
+	_Alignas(64) _Atomic uint32_t wake;	/* enum spw_drainer_state */
+	_Atomic uint32_t drainer_epoch;	/* odd while one serves */
+	_Atomic uint32_t drainer_pid;
+	_Atomic uint32_t drainer_host;	/* enum spw_drainer_host */
+	_Atomic uint32_t asks;		/* bumped with every ask */
+	_Atomic uint32_t room;		/* futex: bumped when slots come free */
+	_Atomic uint32_t want_room;	/* writers waiting for it */
+	_Atomic uint32_t sweep;		/* bumped when a lane was adopted */
+	_Atomic uint32_t attached;	/* attach count, for a run's handshake */
+	_Atomic uint32_t closing;	/* the run is over: drain at once */
+
+	_Alignas(64) _Atomic uint64_t requests_home, bytes_home;
+	_Atomic uint64_t files_managed;
+	_Atomic uint64_t bypasses[SPW_BYPASS_COUNT];
+	struct spw_counters gone;	/* counters of lanes that ended */
+	struct spw_lock gone_lock;
+};
+
+enum spw_drainer_host {
+	SPW_HOST_NONE, SPW_HOST_RUN, SPW_HOST_AGENT, SPW_HOST_THREAD,
+	SPW_HOST_DRAIN, SPW_HOST_RECOVER
+};
+
+/* Bytes of the segment file that processes lock (open-file-description
+ * locks, which the kernel holds until the last I/O of a dead owner is over). */
+#define SPW_LOCK_BYTE_DRAINER	0
+#define SPW_LOCK_BYTE_GROW	1
+
+/* Owner words of pool items. */
+#define SPW_FREE	0u
+#define SPW_OWNER(lane)	((lane) + 1u)	/* a spare, or being set up, there */
+#define SPW_IN_USE	0x80000000u	/* published; slots: | block */
+
+#endif

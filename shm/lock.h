@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lock.h -- locks that name their owner's lane and survive its death */
+#ifndef SPW_SHM_LOCK_H
+#define SPW_SHM_LOCK_H
+
+#include "shm/seg.h"
+#include "shm/sys.h"
+#include "shm/util.h"
+
+/* Waits for the lock; adopts a dead owner's lane on the way. */
+void spw_lock_slow(struct spw_me *me, struct spw_lock *lock);
+
+static inline uint32_t
+spw_lock_owner(const struct spw_lock *lock)	/* lane + 1, or 0 */
+{
+	return (uint32_t)atomic_load_explicit(&lock->word,
+					      memory_order_acquire);
+}
+
+/* The version changes with every unlock. An owner in the word means that a
+ * change is under way. */
+static inline uint64_t
+spw_lock_word(const struct spw_lock *lock)
+{
+	return atomic_load_explicit(&lock->word, memory_order_acquire);
+}
+
+static inline bool
+spw_lock_try(struct spw_me *me, enum spw_lock_class class,
+	     struct spw_lock *lock)
+{
+	uint64_t word = atomic_load_explicit(&lock->word,
+					     memory_order_relaxed);
+
+	if ((uint32_t)word)
+		return false;
+	/* Noted before it is taken: an adopter looks at noted locks only and
+	 * checks that the word really holds this lane. */
+	atomic_store_explicit(&me->lane->held[class],
+			      (uint64_t)((char *)lock - me->map->base),
+			      memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&lock->word, &word,
+			word | (me->lane_no + 1), memory_order_acq_rel,
+			memory_order_relaxed);
+}
+
+static inline void
+spw_lock(struct spw_me *me, enum spw_lock_class class, struct spw_lock *lock)
+{
+	while (SPW_UNLIKELY(!spw_lock_try(me, class, lock)))
+		spw_lock_slow(me, lock);
+}
+
+static inline void
+spw_unlock(struct spw_lock *lock)
+{
+	uint64_t word = atomic_load_explicit(&lock->word,
+					     memory_order_relaxed);
+
+	atomic_store_explicit(&lock->word,
+			      ((word >> 32) + 1) << 32,
+			      memory_order_release);
+	/* A waiter that sets the mark just now is woken by its timeout. */
+	if (SPW_UNLIKELY(atomic_load_explicit(&lock->waiters,
+					      memory_order_relaxed))) {
+		atomic_store_explicit(&lock->waiters, 0,
+				      memory_order_relaxed);
+		spw_sys_futex_wake((const _Atomic uint32_t *)&lock->word,
+				   INT32_MAX);
+	}
+}
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seg.c -- making, mapping, checking and growing the segment */
+
+/*
+ * A segment file is as large as it may ever become, but only the memory in
+ * use is reserved: first the tables' heads, then, pool by pool, what `ready`
+ * says. Reserving (fallocate) and not touching is what keeps a full /dev/shm
+ * an error and not a SIGBUS, and a short program from paying for gigabytes.
+ */
+#include "shm/seg.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "shm/crc32c.h"
+#include "shm/sys.h"
+#include "shm/util.h"
+
+enum {
+	LANES = 1024, PROCS = 1024, MAPS = 4096,
+	FILES_MIN = 1024, FILES_MAX = 65536,
+	GROW_MAX = 16384,		/* items at once: 64 MiB of slots */
+};
+
+static const struct {
+	uint32_t item_size, first;	/* items ready at creation */
+} pool_shape[SPW_POOL_COUNT] = {
+	[SPW_POOL_LANES] = { sizeof(struct spw_lane), 64 },
+	[SPW_POOL_PROCS] = { sizeof(struct spw_proc), 64 },
+	[SPW_POOL_FILES] = { sizeof(struct spw_file), 64 },
+	[SPW_POOL_OFDS] = { sizeof(struct spw_ofd), 128 },
+	[SPW_POOL_MAPS] = { SPW_MAP_FDS * 4, 64 },
+	[SPW_POOL_BLOCKS] = { sizeof(struct spw_block), 1024 },
+	[SPW_POOL_SLOTS] = { SPW_BLOCK_SIZE, 1024 },
+};
+
+/* Changes with every size that both sides must agree on. */
+static uint32_t
+layout_hash(void)
+{
+	const uint32_t sizes[] = {
+		sizeof(struct spw_seg), sizeof(struct spw_lane),
+		sizeof(struct spw_proc), sizeof(struct spw_file),
+		sizeof(struct spw_ofd), sizeof(struct spw_block),
+		sizeof(pthread_mutex_t), SPW_BLOCK_SIZE, SPW_BATCH,
+		SPW_BYPASS_COUNT,
+	};
+
+	return spw_crc32c(0, sizes, sizeof(sizes));
+}
+
+int
+spw_seg_path(const char *dir, const char *job, char *buf, size_t cap)
+{
+	struct spw_text t = spw_text_on(buf, cap);
+
+	spw_text_add(&t, dir);
+	spw_text_add(&t, "/spillway.");
+	spw_text_num(&t, spw_sys_geteuid());
+	spw_text_add(&t, "/");
+	if (job) {
+		spw_text_add(&t, job);
+		spw_text_add(&t, ".seg");
+	}
+	return t.full ? -ENAMETOOLONG : 0;
+}
+
+static int
+read_boot_id(char id[40])
+{
+	int fd = spw_sys_open("/proc/sys/kernel/random/boot_id",
+			      O_RDONLY | O_CLOEXEC, 0);
+	int64_t n = fd < 0 ? fd : spw_sys_read(fd, id, 36);
+
+	if (fd >= 0)
+		spw_sys_close(fd);
+	memset(id + (n == 36 ? 36 : 0), 0, n == 36 ? 4 : 40);
+	return n < 0 ? (int)n : 0;
+}
+
+/* DIR/spillway.UID: ours, a directory, closed to others. */
+static int
+private_dir(const char *dir)
+{
+	char path[SPW_SEG_PATH_MAX];
+	struct stat st;
+	int fd, r = spw_seg_path(dir, NULL, path, sizeof(path));
+
+	if (r < 0)
+		return r;
+	r = spw_sys_mkdir(path, 0700);
+	if (r < 0 && r != -EEXIST)
+		return r;
+	fd = spw_sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+			  O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd == -ELOOP || fd == -ENOTDIR ? -EPERM : fd;
+	r = spw_sys_fstat(fd, &st);
+	if (r == 0 && (st.st_uid != spw_sys_geteuid() ||
+		       (st.st_mode & 0777) != 0700))
+		r = -EPERM;
+	spw_sys_close(fd);
+	return r;
+}
+
+static uint64_t
+place(uint64_t *at, uint64_t bytes)
+{
+	uint64_t here = *at;
+
+	*at = spw_round_up(*at + bytes, SPW_BLOCK_SIZE);
+	return here;
+}
+
+static void
+lay_out(struct spw_seg_fixed *f, const struct spw_seg_request *req)
+{
+	uint32_t nslots = (uint32_t)spw_round_up(
+		SPW_MAX(req->bytes >> SPW_BLOCK_SHIFT, 1024), 64);
+	uint32_t nfiles = (uint32_t)spw_round_up(
+		SPW_MIN(SPW_MAX(nslots / 16, FILES_MIN), FILES_MAX), 64);
+	const uint32_t counts[SPW_POOL_COUNT] = {
+		LANES, PROCS, nfiles, 2 * nfiles, MAPS, nslots, nslots,
+	};
+	uint64_t at = 0;
+
+	f->nbuckets = 64;
+	while (f->nbuckets < nslots)
+		f->nbuckets *= 2;
+	f->nfbuckets = 64;
+	while (f->nfbuckets < nfiles)
+		f->nfbuckets *= 2;
+	place(&at, sizeof(struct spw_seg));
+	f->buckets_off = place(&at, 4ull * f->nbuckets);
+	f->bucket_locks_off = place(&at, sizeof(struct spw_lock) *
+				    (f->nbuckets / 16));
+	f->fbuckets_off = place(&at, 4ull * f->nfbuckets);
+	f->fbucket_locks_off = place(&at, sizeof(struct spw_lock) *
+				     (f->nfbuckets / 16));
+	f->dirty_off = place(&at, nslots / 8);
+	f->asks_off = place(&at, nfiles / 8);
+	for (int i = 0; i < SPW_POOL_COUNT; i++) {
+		struct spw_table *t = &f->tables[i];
+
+		t->item_size = pool_shape[i].item_size;
+		t->count = counts[i];
+		t->bits_off = place(&at, counts[i] / 8);
+	}
+	/* Up to here everything is reserved at once; the rest as it grows. */
+	for (int i = 0; i < SPW_POOL_COUNT; i++) {
+		struct spw_table *t = &f->tables[i];
+
+		t->owners_off = place(&at, 4ull * counts[i]);
+		t->items_off = place(&at, (uint64_t)t->item_size * counts[i]);
+	}
+	f->size = at;
+}
+
+static bool
+fits(const struct spw_seg_fixed *f, uint64_t off, uint64_t bytes)
+{
+	return off % 64 == 0 && off >= sizeof(struct spw_seg) &&
+	       off <= f->size && bytes <= f->size - off;
+}
+
+static bool
+is_sound(const struct spw_seg_fixed *f)
+{
+	for (int i = 0; i < SPW_POOL_COUNT; i++) {
+		const struct spw_table *t = &f->tables[i];
+
+		if (t->item_size != pool_shape[i].item_size ||
+		    t->count % 64 || t->count < 64 || t->count >= 1u << 28 ||
+		    !fits(f, t->items_off, (uint64_t)t->item_size *
+			  t->count) ||
+		    !fits(f, t->owners_off, 4ull * t->count) ||
+		    !fits(f, t->bits_off, t->count / 8))
+			return false;
+	}
+	return f->block_size == SPW_BLOCK_SIZE && f->nbuckets >= 64 &&
+	       f->nfbuckets >= 64 && !(f->nbuckets & (f->nbuckets - 1)) &&
+	       !(f->nfbuckets & (f->nfbuckets - 1)) &&
+	       fits(f, f->buckets_off, 4ull * f->nbuckets) &&
+	       fits(f, f->bucket_locks_off, f->nbuckets) &&
+	       fits(f, f->fbuckets_off, 4ull * f->nfbuckets) &&
+	       fits(f, f->fbucket_locks_off, f->nfbuckets) &&
+	       fits(f, f->dirty_off, f->tables[SPW_POOL_BLOCKS].count / 8) &&
+	       fits(f, f->asks_off, f->tables[SPW_POOL_FILES].count / 8) &&
+	       memchr(f->job, '\0', sizeof(f->job));
+}
+
+static void
+point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
+{
+	map->seg = (void *)base;
+	map->base = base;
+	map->lanes = (void *)(base + f->tables[SPW_POOL_LANES].items_off);
+	map->procs = (void *)(base + f->tables[SPW_POOL_PROCS].items_off);
+	map->files = (void *)(base + f->tables[SPW_POOL_FILES].items_off);
+	map->ofds = (void *)(base + f->tables[SPW_POOL_OFDS].items_off);
+	map->maps = (void *)(base + f->tables[SPW_POOL_MAPS].items_off);
+	map->blocks = (void *)(base + f->tables[SPW_POOL_BLOCKS].items_off);
+	map->slots = (void *)(base + f->tables[SPW_POOL_SLOTS].items_off);
+	map->buckets = (void *)(base + f->buckets_off);
+	map->fbuckets = (void *)(base + f->fbuckets_off);
+	map->bucket_locks = (void *)(base + f->bucket_locks_off);
+	map->fbucket_locks = (void *)(base + f->fbucket_locks_off);
+	map->dirty = (void *)(base + f->dirty_off);
+	map->asks = (void *)(base + f->asks_off);
+	map->bucket_mask = f->nbuckets - 1;
+	map->fbucket_mask = f->nfbuckets - 1;
+	for (int i = 0; i < SPW_POOL_COUNT; i++) {
+		map->bits[i] = (void *)(base + f->tables[i].bits_off);
+		map->owners[i] = (void *)(base + f->tables[i].owners_off);
+		map->counts[i] = f->tables[i].count;
+	}
+}
+
+static int
+map_file(int fd, uint64_t size, char **ret_base)
+{
+	void *at = spw_sys_mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return -ENOMEM;
+	/* A core file with gigabytes of other people's blocks helps nobody. */
+	(void)spw_sys_madvise(at, size, MADV_DONTDUMP);
+	*ret_base = at;
+	return 0;
+}
+
+static void
+init_lanes(struct spw_map *map, uint32_t from, uint32_t to)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	for (uint32_t i = from; i < to; i++)
+		pthread_mutex_init(&map->lanes[i].beacon, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static int
+reserve(const struct spw_map *map, int fd, enum spw_pool_id pool,
+	uint32_t from, uint32_t n)
+{
+	const struct spw_table *t = &map->seg->fixed.tables[pool];
+	int r = spw_sys_fallocate(fd, 0, t->items_off +
+				  (uint64_t)t->item_size * from,
+				  (uint64_t)t->item_size * n);
+
+	if (r == 0)
+		r = spw_sys_fallocate(fd, 0, t->owners_off + 4ull * from,
+				      4ull * n);
+	return r;
+}
+
+/* Word by word, the count first: who dies here wastes 64 items at most. */
+static void
+announce(struct spw_map *map, enum spw_pool_id pool, uint32_t from,
+	 uint32_t n)
+{
+	if (pool == SPW_POOL_LANES)
+		init_lanes(map, from, from + n);
+	for (uint32_t i = from; i < from + n; i += 64) {
+		atomic_store(&map->seg->pools[pool].ready, i + 64);
+		atomic_store(&map->bits[pool][i / 64], UINT64_MAX);
+	}
+}
+
+int
+spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte,
+		.l_len = 1,
+	};
+	int fd = spw_sys_open(map->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = spw_sys_fstat(fd, &st);
+	if (r == 0 && st.st_ino != map->ino)
+		r = -ESTALE;
+	if (r == 0)
+		r = spw_sys_fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK,
+				  (long)&lock);
+	if (r < 0) {
+		spw_sys_close(fd);
+		return r == -EACCES ? -EAGAIN : r;
+	}
+	return fd;
+}
+
+int
+spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
+{
+	uint32_t count = map->counts[pool];
+	uint32_t had = atomic_load(&map->seg->pools[pool].ready);
+	uint32_t ready, n;
+	int fd, r;
+
+	if (had >= count)
+		return -ENOSPC;
+	fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_GROW, true);
+	if (fd < 0)
+		return fd;
+	ready = atomic_load(&map->seg->pools[pool].ready);
+	if (ready != had) {
+		spw_sys_close(fd);
+		return 0;		/* somebody else did it */
+	}
+	n = SPW_MIN(SPW_MIN(SPW_MAX(ready, 64u), GROW_MAX), count - ready);
+	r = reserve(map, fd, pool, ready, n);
+	if (r < 0 && n > 64) {
+		n = 64;
+		r = reserve(map, fd, pool, ready, n);
+	}
+	if (r == 0)
+		announce(map, pool, ready, n);
+	spw_sys_close(fd);
+	return r;
+}
+
+static int
+fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f)
+{
+	int r = spw_sys_fallocate(fd, 0, 0, f->tables[0].owners_off);
+
+	if (r < 0)
+		return r;
+	map->seg = (void *)base;
+	map->seg->fixed = *f;
+	map->seg->crc = spw_crc32c(0, f, sizeof(*f));
+	point(map, base, f);
+	for (int i = 0; i < SPW_POOL_COUNT; i++) {
+		r = reserve(map, fd, i, 0, pool_shape[i].first);
+		if (r < 0)
+			return r;
+		announce(map, i, 0, pool_shape[i].first);
+	}
+	return 0;
+}
+
+static int
+build(struct spw_map *map, int fd, const struct spw_seg_request *req)
+{
+	struct spw_seg_fixed f = {
+		.magic = SPW_MAGIC, .version = SPW_VERSION,
+		.layout = layout_hash(), .created = (uint64_t)spw_file_time(),
+		.uid = spw_sys_geteuid(), .block_size = SPW_BLOCK_SIZE,
+		.delay_ms = req->delay_ms,
+	};
+	struct spw_text job = spw_text_on(f.job, sizeof(f.job));
+	char *base;
+	int r;
+
+	spw_text_add(&job, req->job);
+	read_boot_id(f.boot_id);
+	lay_out(&f, req);
+	r = spw_sys_ftruncate(fd, f.size);
+	if (r < 0)
+		return r;
+	r = map_file(fd, f.size, &base);
+	if (r < 0)
+		return r;
+	r = fill(map, fd, base, &f);
+	if (r < 0)
+		spw_sys_munmap(base, f.size);
+	return r;
+}
+
+static int
+publish(struct spw_map *map, int fd)
+{
+	char self[40];
+	struct spw_text t = spw_text_on(self, sizeof(self));
+	struct stat st;
+	int r = spw_sys_fstat(fd, &st);
+
+	if (r < 0)
+		return r;
+	map->ino = st.st_ino;
+	spw_text_add(&t, "/proc/self/fd/");
+	spw_text_num(&t, (uint64_t)fd);
+	return (int)spw_syscall(SYS_linkat, AT_FDCWD, (long)self, AT_FDCWD,
+				(long)map->path, AT_SYMLINK_FOLLOW, 0);
+}
+
+int
+spw_seg_create(const struct spw_seg_request *req, struct spw_map *ret_map)
+{
+	struct spw_map map = { 0 };
+	char dir[SPW_SEG_PATH_MAX];
+	int fd, r = private_dir(req->dir);
+
+	if (r < 0)
+		return r;
+	r = spw_seg_path(req->dir, req->job, map.path, sizeof(map.path));
+	if (r < 0)
+		return r;
+	spw_seg_path(req->dir, NULL, dir, sizeof(dir));
+	fd = spw_sys_open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fd;
+	r = build(&map, fd, req);
+	if (r == 0) {
+		r = publish(&map, fd);
+		if (r < 0)
+			spw_sys_munmap(map.base, map.seg->fixed.size);
+	}
+	spw_sys_close(fd);
+	if (r == 0)
+		*ret_map = map;
+	return r;
+}
+
+static int
+check(int fd, struct spw_seg_fixed *ret_fixed, uint64_t *ret_ino)
+{
+	char boot_id[40];
+	struct spw_seg head;
+	struct stat st;
+	int r = spw_sys_fstat(fd, &st);
+
+	if (r < 0)
+		return r;
+	if (!S_ISREG(st.st_mode) || st.st_uid != spw_sys_geteuid() ||
+	    (st.st_mode & 077) || st.st_nlink != 1)
+		return -EPERM;
+	if (spw_sys_pread(fd, &head, sizeof(head), 0) != sizeof(head))
+		return -EBADMSG;
+	if (head.fixed.magic != SPW_MAGIC)
+		return -EBADMSG;
+	if (head.fixed.version != SPW_VERSION ||
+	    head.fixed.layout != layout_hash())
+		return -EPROTO;
+	if (spw_crc32c(0, &head.fixed, sizeof(head.fixed)) != head.crc ||
+	    head.fixed.size != (uint64_t)st.st_size || !is_sound(&head.fixed))
+		return -EBADMSG;
+	if (head.fixed.uid != st.st_uid)
+		return -EPERM;
+	if (read_boot_id(boot_id) == 0 &&
+	    memcmp(boot_id, head.fixed.boot_id, sizeof(boot_id)))
+		return -ESTALE;
+	*ret_fixed = head.fixed;
+	*ret_ino = st.st_ino;
+	return 0;
+}
+
+int
+spw_seg_attach(const char *path, struct spw_map *ret_map)
+{
+	int fd = spw_sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	struct spw_map map = { 0 };
+	struct spw_seg_fixed fixed;
+	struct spw_text t = spw_text_on(map.path, sizeof(map.path));
+	char *base;
+	int r;
+
+	if (fd < 0)
+		return fd == -ELOOP ? -EPERM : fd;
+	spw_text_add(&t, path);
+	r = t.full ? -ENAMETOOLONG : check(fd, &fixed, &map.ino);
+	if (r == 0)
+		r = map_file(fd, fixed.size, &base);
+	spw_sys_close(fd);
+	if (r < 0)
+		return r;
+	/* The copy that was checked rules, whatever the mapping says later. */
+	point(&map, base, &fixed);
+	*ret_map = map;
+	return 0;
+}
+
+void
+spw_seg_detach(struct spw_map *map)
+{
+	if (map->base)
+		spw_sys_munmap(map->base, map->seg->fixed.size);
+	map->base = NULL;
+}

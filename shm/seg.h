@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seg.h -- the segment as one process sees it: create, attach, grow */
+#ifndef SPW_SHM_SEG_H
+#define SPW_SHM_SEG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shm/layout.h"
+
+#define SPW_SEG_PATH_MAX 256
+
+struct spw_map {			/* this process's mapping */
+	struct spw_seg *seg;
+	char *base;			/* the same address */
+	struct spw_lane *lanes;
+	struct spw_proc *procs;
+	struct spw_file *files;
+	struct spw_ofd *ofds;
+	_Atomic uint32_t *maps;		/* SPW_MAP_FDS words a chunk */
+	struct spw_block *blocks;
+	uint8_t *slots;
+	_Atomic uint32_t *buckets, *fbuckets;
+	struct spw_lock *bucket_locks, *fbucket_locks;
+	_Atomic uint64_t *dirty, *asks;
+	_Atomic uint64_t *bits[SPW_POOL_COUNT];
+	_Atomic uint32_t *owners[SPW_POOL_COUNT];
+	uint32_t counts[SPW_POOL_COUNT];	/* copied out: cannot change */
+	uint32_t bucket_mask, fbucket_mask;
+	uint64_t ino;			/* of the segment file */
+	char path[SPW_SEG_PATH_MAX];
+};
+
+struct spw_me {				/* a thread in a segment */
+	struct spw_map *map;
+	struct spw_lane *lane;
+	uint32_t lane_no;
+};
+
+struct spw_seg_request {
+	const char *dir;		/* e.g. /dev/shm */
+	const char *job;
+	uint64_t bytes;			/* room for data */
+	uint32_t delay_ms;
+};
+
+/* Writes the path of a job's segment, DIR/spillway.UID/JOB.seg.
+ * -ENAMETOOLONG when it does not fit. */
+int spw_seg_path(const char *dir, const char *job, char *buf, size_t cap);
+
+/* Creates a segment and maps it. It is built under another name and linked,
+ * so nobody sees half of one. -EEXIST: there is one already. -ENOSPC, ENOMEM:
+ * no room in DIR. -EPERM: DIR/spillway.UID is not ours alone. */
+int spw_seg_create(const struct spw_seg_request *req, struct spw_map *ret_map);
+
+/* Maps an existing one and checks all of it that is used later. -ENOENT;
+ * -EPERM: not ours; -ESTALE: from before the last boot; -EPROTO: another
+ * version or layout; -EBADMSG: damaged. Nothing is changed or deleted. */
+int spw_seg_attach(const char *path, struct spw_map *ret_map);
+
+/* For the command only: the front never unmaps. */
+void spw_seg_detach(struct spw_map *map);
+
+/* Reserves memory for more items of a pool, at most limit at a time; 0 when
+ * there are more now. -ENOSPC: all are in use, or the file system is full. */
+int spw_seg_grow(struct spw_map *map, enum spw_pool_id pool);
+
+/* Locks one SPW_LOCK_BYTE_ of the segment through a description of its own;
+ * the lock lives as long as that. Returns the fd, -EAGAIN when another has
+ * it and wait is false. */
+int spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait);
+
+static inline uint8_t *
+spw_slot(const struct spw_map *map, uint32_t slot)
+{
+	return map->slots + ((uint64_t)slot << SPW_BLOCK_SHIFT);
+}
+
+#endif
