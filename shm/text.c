@@ -3,6 +3,8 @@
 
 #include "shm/text.h"
 
+#include "shm/secret.h"
+
 #include <string.h>
 
 void
@@ -181,8 +183,15 @@ spw_text_escaped(struct spw_text *t, const char *s, size_t n)
 static void
 put_quoted(struct spw_text *t, const char *s, size_t n)
 {
+	size_t done = 0, at, len;
+
 	spw_text_putc(t, '"');
-	spw_text_escaped(t, s, n);
+	while (spw_secret_find(s, n, done, &at, &len)) {
+		spw_text_escaped(t, s + done, at - done);
+		spw_text_put(t, "***");
+		done = at + len;
+	}
+	spw_text_escaped(t, s + done, n - done);
 	spw_text_putc(t, '"');
 }
 

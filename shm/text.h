@@ -46,7 +46,8 @@ size_t spw_text_char(const char *s, size_t n);
 /*
  * A small formatter for messages:
  *   %s  string as it is         %e  string, escaped
- *   %q  "string", escaped       %Q  "string" of (pointer, size_t), escaped
+ *   %q  "string", escaped and with secrets masked
+ *   %Q  the same of (pointer, size_t)
  *   %E  (pointer, size_t), escaped
  *   %u  unsigned                %l  uint64_t
  *   %z  uint64_t as a size      %o  unsigned as four octal digits
