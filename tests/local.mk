@@ -39,6 +39,7 @@ tests_scripts = \
 	tests/slowfs-faults.sh \
 	tests/slowfs-twin.sh \
 	tests/source-layers.sh \
+	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh
 
