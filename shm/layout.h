@@ -236,6 +236,7 @@ static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
 enum spw_ofd_flag {
 	SPW_OFD_READ = 1, SPW_OFD_WRITE = 2, SPW_OFD_APPEND = 4,
 	SPW_OFD_KERNEL = 8,		/* the kernel's position counts */
+	SPW_OFD_STDOUT = 16,		/* both do: see interpose/fdtab.h */
 };
 
 struct spw_ofd {
