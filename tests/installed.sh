@@ -11,6 +11,8 @@ cd "$work"
 export SPILLWAY_JOB=installed-$$
 
 "$spillway" --version
+"$spillway" --help >help
+[ -s help ]
 printf '%s\n' one two three >expected
 "$spillway" run --receipt receipt.json -- \
 	sh -c 'printf "one\ntwo\n" >file; echo three >>file'

@@ -2,6 +2,8 @@
 # local.mk -- tools/: the command and the set-up scripts
 
 tools_sources = \
+	tools/cmd-config.c \
+	tools/commands.h \
 	tools/spillway.c
 
 man_pages += \

@@ -1,36 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # spillway.bash -- completion for bash
 #
-# Asks the command itself, so it knows what this release knows: `spillway
-# --help` lists the commands on lines indented by two blanks, and `spillway
-# COMMAND --help` names the options.
+# Asks the command itself, so it knows what this release knows: --help lists
+# the commands on lines indented by two blanks, and COMMAND --help names the
+# options of one.
 
 _spillway_words()
 {
-	if [ -z "$1" ]; then
-		spillway --help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p'
-		spillway --help
+	local program=$1 command=$2
+
+	{
+		[ -n "$command" ] || "$program" --help |
+			sed -n 's/^  \([a-z][a-z-]*\).*/\1/p'
+		"$program" $command --help | grep -oE -- '--[a-z][a-z-]*'
+	} 2>/dev/null </dev/null | sort -u
+}
+
+# The user's own program after --: its own completion, if there is one.
+_spillway_program()
+{
+	if declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
 	else
-		spillway "$1" --help
-	fi 2>/dev/null </dev/null | sed 's/^  [a-z].*/&/' |
-		grep -oE -- '^[a-z][a-z-]*$|--[a-z][a-z-]*' | sort -u
+		COMPREPLY=($(compgen -cf -- "${COMP_WORDS[COMP_CWORD]}"))
+	fi
 }
 
 _spillway()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} command= i
+	local word=${COMP_WORDS[COMP_CWORD]} command= i
 
+	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--)	# the user's own program, with its own completion
-			_command_offset $((i + 1))
+		--)	_spillway_program $((i + 1))
 			return ;;
 		-*)	;;
 		*)	command=${command:-${COMP_WORDS[i]}} ;;
 		esac
 	done
-	COMPREPLY=($(compgen -W "$(_spillway_words "$command")" -- "$cur"))
-	[ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$cur"))
+	COMPREPLY=($(compgen -W \
+		"$(_spillway_words "${COMP_WORDS[0]}" "$command")" -- "$word"))
 }
 
-complete -o filenames -F _spillway spillway
+complete -o default -F _spillway spillway
