@@ -26,6 +26,10 @@ extern struct spw_front spw_front;
  * the process stays inert and has said so once. */
 int spw_front_attach(void);
 
+/* Whether there is a segment to look at: attached, or joined now because the
+ * job has one. Never makes one. One load when the answer is known. */
+bool spw_front_look(void);
+
 /* The calling thread's lane, claimed at its first call; NULL when there is no
  * segment. Never fails otherwise: it waits for a lane. */
 struct spw_me *spw_front_me(void);

@@ -5,6 +5,13 @@ interpose_sources = \
 	interpose/fdtab.h \
 	interpose/front.h \
 	interpose/leave.h \
+	interpose/named.c \
+	interpose/named.h \
+	interpose/names.c \
 	interpose/proto.h \
 	interpose/real.c \
-	interpose/real.h
+	interpose/real.h \
+	interpose/stat.c \
+	interpose/stat.h \
+	interpose/symbols.h \
+	interpose/times.c

@@ -61,9 +61,19 @@ void spw_real_find_all(void);
 /* Makes a wrapper visible in the program. */
 #define SPW_WRAP __attribute__((visibility("default")))
 
-/* A second name of a wrapper: same type, same behaviour. */
-#define SPW_ALIAS(alias, of) \
-	extern __typeof__(of) alias __attribute__((alias(#of), \
-		visibility("default"), copy(of)))
+/*
+ * A second name of a wrapper: same type, same behaviour. It is named for the
+ * linker only, since headers declare some of these with types of their own
+ * that are laid out alike (struct stat64).
+ */
+#ifndef __clang__
+#define SPW_COPY(of) , copy(of)		/* gcc compares attributes */
+#else
+#define SPW_COPY(of)
+#endif
+#define SPW_ALIAS(name, of) \
+	extern __typeof__(of) spw_alias_##name __asm__(#name) \
+		__attribute__((alias(#of), visibility("default") \
+			       SPW_COPY(of)))
 
 #endif
