@@ -15,6 +15,7 @@ struct spw_front {
 	_Atomic bool live;		/* settings read, real functions known */
 	_Atomic bool attached;		/* map is valid */
 	_Atomic bool inert;		/* off for good: disabled, or no room */
+	_Atomic bool rings;		/* the program uses io_uring */
 	uint32_t proc;			/* our record in the segment */
 	uint32_t epoch;			/* bumped in a forked child */
 	uint64_t fsize_limit;		/* RLIMIT_FSIZE */
@@ -26,16 +27,19 @@ extern struct spw_front spw_front;
  * the process stays inert and has said so once. */
 int spw_front_attach(void);
 
-/* Whether there is a segment to look at: attached, or joined now because the
- * job has one. Never makes one. One load when the answer is known. */
-bool spw_front_look(void);
-
 /* The calling thread's lane, claimed at its first call; NULL when there is no
  * segment. Never fails otherwise: it waits for a lane. */
 struct spw_me *spw_front_me(void);
 
 /* After fork, in the child: forgets lanes; the fd map was prepared. */
 void spw_front_forked(uint32_t child_proc);
+
+/* True if attached, or if the job's segment exists and could be joined. For
+ * those who only look: it makes none. */
+bool spw_front_look(void);
+
+/* SPW_DRAINER_AUTO, _AGENT or _THREAD of shm/conf.h. */
+int spw_front_drainer_mode(void);
 
 /* Whether new files may be managed here, by path. */
 bool spw_front_wants(const char *path);
