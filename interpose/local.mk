@@ -4,7 +4,9 @@
 interpose_sources = \
 	interpose/fdtab.h \
 	interpose/front.h \
+	interpose/inner.c \
 	interpose/leave.h \
+	interpose/modes.c \
 	interpose/named.c \
 	interpose/named.h \
 	interpose/names.c \
@@ -14,4 +16,5 @@ interpose_sources = \
 	interpose/stat.c \
 	interpose/stat.h \
 	interpose/symbols.h \
-	interpose/times.c
+	interpose/times.c \
+	interpose/walk.c

@@ -34,7 +34,10 @@
 	R(stat) R(lstat) R(fstat) R(fstatat) R(statx) R(__xstat) R(__lxstat) \
 	R(__fxstat) R(__fxstatat) R(utime) R(utimes) R(lutimes) R(futimes) \
 	R(futimesat) R(futimens) R(utimensat) R(rename) R(renameat) \
-	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat)
+	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat) \
+	R(chmod) R(lchmod) R(fchmod) R(fchmodat) R(setxattr) R(lsetxattr) \
+	R(fsetxattr) R(fts_read) R(fts_children) R(ftw) R(nftw) \
+	R(backtrace_symbols_fd) R(login_tty)
 
 #define SPW_REALS_STDIO(R) \
 	R(fopen) R(fdopen) R(freopen) R(fclose) R(tmpfile)

@@ -34,6 +34,7 @@ tests_scripts = \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
+	tests/preload-symbols.sh \
 	tests/slowfs-twin.sh \
 	tests/slowfs-faults.sh \
 	tests/source-layers.sh \
