@@ -4,7 +4,11 @@
 #define SPW_INTERPOSE_PROTO_H
 
 #include <aio.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,9 +23,11 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <ulimit.h>
 #include <unistd.h>
 #include <utime.h>
+#include <utmp.h>
 #include <wchar.h>
 
 #include "shm/util.h"
