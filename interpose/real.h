@@ -36,7 +36,15 @@
 	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat)
 
 #define SPW_REALS_STDIO(R) \
-	R(fopen) R(fdopen) R(freopen) R(fclose) R(tmpfile)
+	R(fopen) R(fdopen) R(freopen) R(fclose) R(fread) R(fread_unlocked) \
+	R(__fread_chk) R(__fread_unlocked_chk) R(vdprintf) R(__vdprintf_chk) \
+	R(fwide) R(fgetwc) R(fgetwc_unlocked) R(getwchar) \
+	R(getwchar_unlocked) R(fputwc) R(fputwc_unlocked) R(putwchar) \
+	R(putwchar_unlocked) R(ungetwc) R(__woverflow) R(__wuflow) \
+	R(__wunderflow) R(fgetws) R(fgetws_unlocked) R(__fgetws_chk) \
+	R(__fgetws_unlocked_chk) R(fputws) R(fputws_unlocked) R(vfwprintf) \
+	R(__vfwprintf_chk) R(vfwscanf) R(__isoc99_vfwscanf) \
+	R(__isoc23_vfwscanf)
 
 #define SPW_REALS_PROCESS(R) \
 	R(fork) R(_Fork) R(execve) R(execveat) R(fexecve) R(posix_spawn) \
@@ -61,9 +69,16 @@ void spw_real_find_all(void);
 /* Makes a wrapper visible in the program. */
 #define SPW_WRAP __attribute__((visibility("default")))
 
-/* A second name of a wrapper: same type, same behaviour. */
-#define SPW_ALIAS(alias, of) \
-	extern __typeof__(of) alias __attribute__((alias(#of), \
+/* A second name of a wrapper: same type, same behaviour. gcc wants to hear
+ * that the attributes are the same too. */
+#ifdef __clang__
+#define SPW_ALIAS(second, of) \
+	extern __typeof__(of) second __attribute__((alias(#of), \
+		visibility("default")))
+#else
+#define SPW_ALIAS(second, of) \
+	extern __typeof__(of) second __attribute__((alias(#of), \
 		visibility("default"), copy(of)))
+#endif
 
 #endif
