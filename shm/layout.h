@@ -90,7 +90,7 @@
 #define SPW_MAP_FDS	256			/* fds in a map chunk */
 #define SPW_MAP_CHUNKS	256			/* chunks a process may have */
 #define SPW_SPARES	64			/* slots a lane keeps at hand */
-#define SPW_PINS	8			/* files a process keeps mapped */
+#define SPW_PROC_PINS	8			/* files a process keeps mapped */
 
 #define SPW_NONE	UINT32_MAX		/* no index */
 
@@ -179,7 +179,7 @@ struct spw_proc {
 	uint32_t pad;
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
-	_Atomic uint32_t pins[SPW_PINS];/* files mapped: index + 1 */
+	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */
 	uint32_t chunks[SPW_MAP_CHUNKS];/* fd map chunks, SPW_NONE: none */
 };
 
@@ -325,6 +325,7 @@ enum spw_drainer_host {
  * locks, which the kernel holds until the last I/O of a dead owner is over). */
 #define SPW_LOCK_BYTE_DRAINER	0
 #define SPW_LOCK_BYTE_GROW	1
+#define SPW_LOCK_BYTE_JOIN	2	/* joining and removing it */
 
 /* Owner words of pool items. */
 #define SPW_FREE	0u
