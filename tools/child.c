@@ -30,14 +30,21 @@ spw_child_prepare(struct spw_child *c)
 	/* Ignored, the kernel would not keep the exit status. */
 	sigaction(SIGCHLD, &plain, &old);
 	c->ignores_chld = old.sa_handler == SIG_IGN;
+	if (getrlimit(RLIMIT_NOFILE, &c->files) == 0) {
+		struct rlimit more = { c->files.rlim_max, c->files.rlim_max };
+
+		(void)setrlimit(RLIMIT_NOFILE, &more);	/* fewer will do */
+	}
 }
 
 void
-spw_child_restore_signals(const struct spw_child *c)
+spw_child_restore(const struct spw_child *c)
 {
 	if (c->ignores_chld)
 		signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &c->before, NULL);
+	if (c->files.rlim_max)
+		(void)setrlimit(RLIMIT_NOFILE, &c->files);
 }
 
 static void
@@ -46,7 +53,7 @@ become(const struct spw_child *c, int report, const char *path, char **argv,
 {
 	int err;
 
-	spw_child_restore_signals(c);
+	spw_child_restore(c);
 	execve(path, argv, envp);
 	if (errno == ENOEXEC) {		/* a script without #!, as execvp */
 		size_t n = 0;

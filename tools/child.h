@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct spw_child {
@@ -14,9 +15,11 @@ struct spw_child {
 	bool ended;
 	sigset_t waited, before;	/* signals we take, and the old mask */
 	bool ignores_chld;		/* as we found SIGCHLD */
+	struct rlimit files;		/* as we found it */
 };
 
-/* From here on signals wait for spw_child_step. Before any thread. */
+/* From here on signals wait for spw_child_step, and we may open as many files
+ * as the system allows. Before any thread. */
 void spw_child_prepare(struct spw_child *c);
 
 /* 0, or the negative errno of exec. */
@@ -35,7 +38,7 @@ int spw_child_step(struct spw_child *c, int64_t us);
 /* Whether the program has our library; true also when it cannot be told. */
 bool spw_child_is_preloaded(const struct spw_child *c);
 
-/* In a forked process: signals as they were when we began. */
-void spw_child_restore_signals(const struct spw_child *c);
+/* In a forked process: signals and limits as they were when we began. */
+void spw_child_restore(const struct spw_child *c);
 
 #endif
