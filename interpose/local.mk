@@ -2,9 +2,27 @@
 # local.mk -- interpose/: the wrapped calls, inside the program
 
 interpose_sources = \
+	interpose/agent.c \
+	interpose/agent.h \
+	interpose/exec.c \
+	interpose/fdtab.c \
 	interpose/fdtab.h \
+	interpose/front.c \
 	interpose/front.h \
+	interpose/io.c \
+	interpose/leave.c \
 	interpose/leave.h \
+	interpose/open.c \
+	interpose/other.c \
+	interpose/process.c \
+	interpose/process.h \
 	interpose/proto.h \
 	interpose/real.c \
-	interpose/real.h
+	interpose/real.h \
+	interpose/rings.c \
+	interpose/rings.h \
+	interpose/rlimit.c \
+	interpose/signals.c \
+	interpose/signals.h \
+	interpose/size.c \
+	interpose/spawn.c

@@ -197,7 +197,8 @@ enum spw_bypass {
 	SPW_BYPASS_IO_URING, SPW_BYPASS_AIO, SPW_BYPASS_NO_ROOM,
 	SPW_BYPASS_NO_REOPEN, SPW_BYPASS_IO_ERROR, SPW_BYPASS_RLIMIT,
 	SPW_BYPASS_SCM_RIGHTS, SPW_BYPASS_TMPFILE, SPW_BYPASS_PATH_TOO_LONG,
-	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_COUNT
+	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_SENDFILE,
+	SPW_BYPASS_COUNT
 };
 
 struct spw_file {
@@ -235,6 +236,7 @@ static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
 enum spw_ofd_flag {
 	SPW_OFD_READ = 1, SPW_OFD_WRITE = 2, SPW_OFD_APPEND = 4,
 	SPW_OFD_KERNEL = 8,		/* the kernel's position counts */
+	SPW_OFD_STDOUT = 16,		/* both do: see interpose/fdtab.h */
 };
 
 struct spw_ofd {
