@@ -3,6 +3,8 @@
 #ifndef SPW_TOOLS_ARGS_H
 #define SPW_TOOLS_ARGS_H
 
+#include <assert.h>
+
 #include "shm/conf.h"
 
 #define SPW_ARGS_FLAGS 256

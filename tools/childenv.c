@@ -51,15 +51,14 @@ set(struct env *e, const char *name, const char *value)
 	return true;
 }
 
-/* In any directory, also under the linked name: it is ours. */
+/* In any directory. */
 static bool
 is_ours(const char *path, size_t n)
 {
 	size_t len = sizeof(our_name) - 1;
 
 	return n >= len && !memcmp(path + n - len, our_name, len) &&
-	       (n == len || path[n - len - 1] == '/' ||
-		path[n - len - 1] == '-');
+	       (n == len || path[n - len - 1] == '/');
 }
 
 bool
@@ -148,28 +147,43 @@ spw_childenv_make(char *const *envp, const struct spw_config *cfg,
 	return e.at;
 }
 
+/* The directory above the library's, so that the command can be found from
+ * there as well. */
+static int
+link_above(const char *library, const char *dir, char *ret_path, size_t cap)
+{
+	char above[SPW_PATH_MAX], tmp[SPW_CONFIG_PATH], name[SPW_CONFIG_PATH];
+	size_t n = strlen(library);
+	unsigned slashes = 2;
+
+	while (n && (slashes -= library[n - 1] == '/'))
+		n--;
+	if (!n || n >= sizeof(above) || strpbrk(library + n, separators))
+		return -EINVAL;
+	memcpy(above, library, n);
+	above[n > 1 ? n - 1 : n] = '\0';
+	if (snprintf(name, sizeof(name), "%sat-%08x", dir,
+		     spw_crc32c(0, above, strlen(above))) >=
+	    (int)sizeof(name) ||
+	    snprintf(tmp, sizeof(tmp), "%s.%d", name, (int)getpid()) >=
+	    (int)sizeof(tmp) ||
+	    snprintf(ret_path, cap, "%s/%s", name, library + n) >= (int)cap)
+		return -ENAMETOOLONG;
+	/* Renamed into place: programs may be starting with it right now. */
+	if (symlink(above, tmp) < 0 || rename(tmp, name) < 0)
+		return -errno;
+	return 0;
+}
+
 int
 spw_childenv_library(const char *library, const char *dir, char *ret_path,
 		     size_t cap)
 {
-	char tmp[SPW_CONFIG_PATH];
 	int n;
 
-	if (!strpbrk(library, separators)) {
-		n = snprintf(ret_path, cap, "%s", library);
-		return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
-	}
-	if (strpbrk(dir, separators))
-		return -EINVAL;
-	n = snprintf(ret_path, cap, "%s%08x-%s", dir,
-		     spw_crc32c(0, library, strlen(library)), our_name);
-	if (n < 0 || (size_t)n >= cap)
-		return -ENAMETOOLONG;
-	n = snprintf(tmp, sizeof(tmp), "%s.%d", ret_path, (int)getpid());
-	if (n < 0 || (size_t)n >= sizeof(tmp))
-		return -ENAMETOOLONG;
-	/* Renamed into place: programs may be starting with it right now. */
-	if (symlink(library, tmp) < 0 || rename(tmp, ret_path) < 0)
-		return -errno;
-	return 0;
+	if (strpbrk(library, separators))
+		return strpbrk(dir, separators) ? -EINVAL
+		       : link_above(library, dir, ret_path, cap);
+	n = snprintf(ret_path, cap, "%s", library);
+	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
 }

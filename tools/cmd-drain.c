@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd-drain.c -- spillway drain: bring home now what is dirty now */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "shm/sys.h"
 #include "tools/chosen.h"

@@ -161,14 +161,13 @@ find_library(struct run *r)
 }
 
 static int
-enter_segment(struct run *r)
+enter_segment(struct run *r, char **envp)
 {
 	struct spw_config *cfg = &r->args.cfg;
 	struct spw_diag d;
 	int err;
 
-	if (!cfg->job[0])
-		spw_job_name(cfg->job);
+	spw_jobname_choose(cfg, envp);
 	if (r->speaks && !cfg->quiet)
 		spw_join_report_dead(cfg, r->args.color);
 	if (spw_join(cfg, ram_bytes(r), &r->joined, &d) < 0)
@@ -353,7 +352,7 @@ start_all(struct run *r, char **envp)
 	int err, status = check_tiers(r, envp);
 
 	if (status < 0)
-		status = enter_segment(r);
+		status = enter_segment(r, envp);
 	if (status >= 0)
 		return status;
 	status = find_library(r);
@@ -384,7 +383,7 @@ spw_cmd_run(int argc, char **argv, char **envp)
 	if (status >= 0)
 		return status;
 	r.began = spw_show_clock();
-	r.speaks = spw_job_may_speak();
+	r.speaks = spw_jobname_may_speak();
 	status = check_program(&r);
 	if (status >= 0)
 		return status;

@@ -14,7 +14,7 @@
 #include "tools/show.h"
 
 enum {
-	NAMES = 100,			/* JOB, JOB.2 .. JOB.100 */
+	NAMES = 10,			/* JOB, JOB.1 .. JOB.9 */
 	RACES = 100,			/* made and removed under our hands */
 };
 
@@ -150,13 +150,13 @@ explain(const struct spw_config *cfg, uint64_t bytes, int err,
 	return -EINVAL;
 }
 
-/* JOB, JOB.2, JOB.3 ...; the same for every rank that finds them dead. */
+/* JOB, JOB.1, JOB.2 ...; the same for every rank that finds them dead. */
 static void
 number(char *ret_name, const char *base, int i)
 {
 	char tail[8] = "";
 
-	if (i > 1)
+	if (i > 0)
 		snprintf(tail, sizeof(tail), ".%d", i);
 	snprintf(ret_name, SPW_JOB_MAX + 1, "%.*s%s",
 		 (int)(SPW_JOB_MAX - strlen(tail)), base, tail);
@@ -173,7 +173,7 @@ spw_join(struct spw_config *cfg, uint64_t bytes, struct spw_joined *ret,
 	};
 
 	strcpy(base, cfg->job);
-	for (int i = 1; i <= NAMES; i++) {
+	for (int i = 0; i < NAMES; i++) {
 		int r;
 
 		number(cfg->job, base, i);
