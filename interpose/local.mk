@@ -4,6 +4,7 @@
 interpose_sources = \
 	interpose/agent.c \
 	interpose/agent.h \
+	interpose/api.c \
 	interpose/exec.c \
 	interpose/fdtab.c \
 	interpose/fdtab.h \
@@ -25,4 +26,10 @@ interpose_sources = \
 	interpose/signals.c \
 	interpose/signals.h \
 	interpose/size.c \
-	interpose/spawn.c
+	interpose/spawn.c \
+	interpose/spillway.h
+
+include_HEADERS = interpose/spillway.h
+
+man_pages += \
+	interpose/spillway.3

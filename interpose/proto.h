@@ -5,6 +5,7 @@
 
 #include <aio.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <ulimit.h>
 #include <unistd.h>
 #include <utime.h>
 #include <wchar.h>
@@ -34,6 +36,9 @@ int __lxstat(int ver, const char *path, struct stat *st);
 int __fxstat(int ver, int fd, struct stat *st);
 int __fxstatat(int ver, int dir, const char *path, struct stat *st,
 	       int flags);
+
+int __register_atfork(void (*before)(void), void (*parent)(void),
+		      void (*child)(void), void *object);
 
 /* Of libaio and liburing, which need not be there. */
 struct io_uring;

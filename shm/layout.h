@@ -188,6 +188,7 @@ enum spw_file_flag {
 	SPW_FILE_UNSETTLED = 2,		/* may have bytes that are not home */
 	SPW_FILE_UNLINKED = 4,		/* no name left when last looked */
 	SPW_FILE_TIMES = 8,		/* wtime counts, not the kernel's mtime */
+	SPW_FILE_PINNED = 16,		/* its blocks are not evicted */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
