@@ -5,7 +5,7 @@
 
 #include "shm/expand.h"
 #include "shm/ini.h"
-#include "shm/raw.h"
+#include "shm/sys.h"
 #include "shm/setting.h"
 #include "shm/suggest.h"
 
@@ -36,7 +36,7 @@ warn_unknown(struct loader *l, enum spw_code code, const char *name,
 	struct spw_diag *d = spw_diags_add(l->set.diags);
 	bool variable = code == SPW_W102;
 	char text[64];
-	struct spw_text t;
+	struct spw_str t;
 
 	spw_diag_begin(d, SPW_WARNING, code);
 	if (!variable)
@@ -46,11 +46,11 @@ warn_unknown(struct loader *l, enum spw_code code, const char *name,
 		       name, n);
 	if (near == SPW_OPTION_COUNT)
 		return 0;
-	spw_text_init(&t, text, sizeof(text));
+	spw_str_init(&t, text, sizeof(text));
 	if (variable)
 		spw_config_variable(near, &t);
 	else
-		spw_text_put(&t, spw_options[near].name);
+		spw_str_put(&t, spw_options[near].name);
 	spw_diag_cause(d, "; did you mean %s?", text);
 	return 0;
 }
@@ -108,12 +108,12 @@ blame_syntax(struct loader *l, const struct spw_ini *ini)
 static int
 check_trust(struct loader *l, int fd, bool *ret_empty)
 {
-	unsigned me = geteuid();
+	unsigned me = spw_sys_geteuid();
 	struct spw_diag *d;
 	struct stat st;
 	int r;
 
-	r = spw_raw_fstat(fd, &st);
+	r = spw_sys_fstat(fd, &st);
 	if (r < 0)
 		return blame_unreadable(l, r);
 	*ret_empty = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
@@ -201,8 +201,8 @@ may_be_missing(const struct loader *l, const char *path, int r)
 
 	if (l->set.origin.from == SPW_FROM_CONFIG)
 		return false;
-	return r == -ENOENT || r == -ENOTDIR
-	    || (r == -EACCES && spw_raw_stat(path, &st) == -EACCES);
+	return r == -ENOENT || r == -ENOTDIR || (r == -EACCES
+	    && spw_sys_fstatat(AT_FDCWD, path, &st, 0) == -EACCES);
 }
 
 static int
@@ -216,7 +216,8 @@ apply_file(struct loader *l, enum spw_from from)
 	if (!*path)
 		return 0;
 	/* O_NONBLOCK: a pipe in its place must not hold up the program */
-	fd = spw_raw_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	fd = spw_sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+			  0);
 	if (fd < 0 && may_be_missing(l, path, fd)) {
 		*path = '\0';
 		return 0;
@@ -226,7 +227,7 @@ apply_file(struct loader *l, enum spw_from from)
 	r = check_trust(l, fd, &empty);
 	if (!r && !empty)
 		r = apply_entries(l, fd);
-	spw_raw_close(fd);
+	(void)spw_sys_close(fd);	/* nothing was written to it */
 	return r;
 }
 
@@ -246,11 +247,11 @@ static enum spw_option_id
 find_variable(const char *name, size_t n)
 {
 	char text[64];
-	struct spw_text t;
+	struct spw_str t;
 	unsigned id;
 
 	for (id = 0; id < SPW_OPTION_COUNT; id++) {
-		spw_text_init(&t, text, sizeof(text));
+		spw_str_init(&t, text, sizeof(text));
 		spw_config_variable(id, &t);
 		if (t.len == n && !memcmp(text, name, n))
 			break;
@@ -339,7 +340,7 @@ find_user_file(struct loader *l)
 {
 	const char *dir = spw_expand_getenv(l->envp, "XDG_CONFIG_HOME", 15);
 	const char *below = "/";
-	struct spw_text t;
+	struct spw_str t;
 
 	if (!dir || *dir != '/') {
 		dir = spw_expand_getenv(l->envp, "HOME", 4);
@@ -347,8 +348,8 @@ find_user_file(struct loader *l)
 	}
 	if (!dir || *dir != '/')
 		return;
-	spw_text_init(&t, l->set.cfg->file[SPW_FROM_USER], SPW_CONFIG_PATH);
-	spw_text_fmt(&t, "%s%s" SPW_CONFIG_NAME, dir, below);
+	spw_str_init(&t, l->set.cfg->file[SPW_FROM_USER], SPW_CONFIG_PATH);
+	spw_str_fmt(&t, "%s%s" SPW_CONFIG_NAME, dir, below);
 	if (t.cut)
 		t.at[0] = '\0';
 }
@@ -357,11 +358,11 @@ static int
 apply_files(struct loader *l, const struct spw_config_source *src)
 {
 	struct spw_config *cfg = l->set.cfg;
-	struct spw_text t;
+	struct spw_str t;
 	int r;
 
-	spw_text_init(&t, cfg->file[SPW_FROM_SYSTEM], SPW_CONFIG_PATH);
-	spw_text_put(&t, src->system_file ? src->system_file
+	spw_str_init(&t, cfg->file[SPW_FROM_SYSTEM], SPW_CONFIG_PATH);
+	spw_str_put(&t, src->system_file ? src->system_file
 		     : SPW_SYSCONFDIR "/" SPW_CONFIG_NAME);
 	find_user_file(l);
 	memcpy(cfg->file[SPW_FROM_CONFIG], cfg->config, SPW_CONFIG_PATH);
@@ -391,8 +392,7 @@ include_here(struct spw_config *cfg)
 {
 	char cwd[SPW_PATH_MAX];
 
-	if (!cfg->include.n && spw_raw_getcwd(cwd, sizeof(cwd)) > 0
-	    && cwd[0] == '/')
+	if (!cfg->include.n && !spw_path_cwd(cwd))
 		(void)spw_dirs_add(&cfg->include, cwd);	/* it fits alone */
 }
 

@@ -35,7 +35,7 @@ name_length(const char *s, size_t n)
 
 /* s points at a dollar sign; a lone one stands for itself. */
 static int
-expand_dollar(const char *s, size_t n, char *const *envp, struct spw_text *t,
+expand_dollar(const char *s, size_t n, char *const *envp, struct spw_str *t,
 	      size_t *ret_used)
 {
 	bool braced = n > 1 && s[1] == '{';
@@ -50,14 +50,14 @@ expand_dollar(const char *s, size_t n, char *const *envp, struct spw_text *t,
 		return -EINVAL;
 	}
 	if (!len) {
-		spw_text_putc(t, '$');
+		spw_str_putc(t, '$');
 		return 0;
 	}
 	*ret_used = skip + len + braced;
 	value = spw_expand_getenv(envp, s + skip, len);
 	if (!value || !*value)
 		return -ENOENT;
-	spw_text_put(t, value);
+	spw_str_put(t, value);
 	return 0;
 }
 
@@ -72,7 +72,7 @@ hex_value(char c)
 }
 
 static int
-expand_percent(const char *s, size_t n, struct spw_text *t, size_t *ret_used)
+expand_percent(const char *s, size_t n, struct spw_str *t, size_t *ret_used)
 {
 	int high = n > 1 ? hex_value(s[1]) : -1;
 	int low = n > 2 ? hex_value(s[2]) : -1;
@@ -80,13 +80,20 @@ expand_percent(const char *s, size_t n, struct spw_text *t, size_t *ret_used)
 	*ret_used = n < 3 ? n : 3;
 	if (high < 0 || low < 0 || !(high | low))
 		return -EILSEQ;
-	spw_text_putc(t, high << 4 | low);
+	spw_str_putc(t, high << 4 | low);
 	return 0;
 }
 
+static bool
+is_escape(const char *s, size_t n)
+{
+	return n > 1 && s[0] == '\\' && (s[1] == ':' || s[1] == '\\');
+}
+
 int
-spw_expand(const char *s, size_t n, char *const *envp, bool percent,
-	   struct spw_text *t, struct spw_expand_fault *ret_fault)
+spw_expand(const char *s, size_t n, char *const *envp,
+	   enum spw_expand_mode mode, struct spw_str *t,
+	   struct spw_expand_fault *ret_fault)
 {
 	size_t used;
 	int r = 0;
@@ -95,10 +102,12 @@ spw_expand(const char *s, size_t n, char *const *envp, bool percent,
 		used = 1;
 		if (s[i] == '$')
 			r = expand_dollar(s + i, n - i, envp, t, &used);
-		else if (s[i] == '%' && percent)
+		else if (s[i] == '%' && mode == SPW_EXPAND_PERCENT)
 			r = expand_percent(s + i, n - i, t, &used);
+		else if (mode == SPW_EXPAND_LIST && is_escape(s + i, n - i))
+			spw_str_putc(t, s[i + used++]);
 		else
-			spw_text_putc(t, s[i]);
+			spw_str_putc(t, s[i]);
 		if (t->cut)
 			r = -E2BIG;
 		if (r < 0) {

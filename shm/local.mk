@@ -16,7 +16,6 @@ shm_sources = \
 	shm/options.h \
 	shm/paths.c \
 	shm/paths.h \
-	shm/raw.h \
 	shm/secret.c \
 	shm/secret.h \
 	shm/setting.c \
@@ -25,8 +24,8 @@ shm_sources = \
 	shm/size.h \
 	shm/suggest.c \
 	shm/suggest.h \
-	shm/text.c \
-	shm/text.h \
+	shm/str.c \
+	shm/str.h \
 	shm/tiercheck.c \
 	shm/tieropts.c \
 	shm/tierparse.h \

@@ -4,13 +4,14 @@
 #include "shm/machine.h"
 
 #include "shm/paths.h"
-#include "shm/raw.h"
+#include "shm/sys.h"
 #include "shm/size.h"
-#include "shm/text.h"
+#include "shm/str.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 /* The beginning of a small file in /proc or /sys, NUL-terminated. */
 static int
@@ -20,15 +21,15 @@ read_start(const char *path, char *ret_buf, size_t cap)
 	ssize_t r;
 	int fd;
 
-	fd = spw_raw_open(path, O_RDONLY, 0);
+	fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
 	do {
-		r = spw_raw_read(fd, ret_buf + have, cap - 1 - have);
+		r = spw_sys_read(fd, ret_buf + have, cap - 1 - have);
 		if (r > 0)
 			have += r;
 	} while (r > 0 && have < cap - 1);
-	spw_raw_close(fd);
+	(void)spw_sys_close(fd);	/* nothing was written to it */
 	if (r < 0)
 		return r;
 	ret_buf[have] = '\0';
@@ -59,10 +60,10 @@ read_number(const char *dir, const char *file, const char *key,
 	    uint64_t *ret_value)
 {
 	char path[SPW_PATH_MAX], buf[4096];
-	struct spw_text t;
+	struct spw_str t;
 
-	spw_text_init(&t, path, sizeof(path));
-	spw_text_fmt(&t, "%s/%s", dir, file);
+	spw_str_init(&t, path, sizeof(path));
+	spw_str_fmt(&t, "%s/%s", dir, file);
 	return !t.cut && !read_start(path, buf, sizeof(buf))
 	    && number_after(buf, key, ret_value);
 }
@@ -108,20 +109,20 @@ cgroup_left(const char *root)
 	char text[4096], dir[SPW_PATH_MAX];
 	uint64_t least = SPW_UNLIMITED, left;
 	const char *group;
-	struct spw_text t;
+	struct spw_str t;
 	size_t base;
 
-	spw_text_init(&t, dir, sizeof(dir));
-	spw_text_fmt(&t, "%s/proc/self/cgroup", root);
+	spw_str_init(&t, dir, sizeof(dir));
+	spw_str_fmt(&t, "%s/proc/self/cgroup", root);
 	if (t.cut || read_start(dir, text, sizeof(text)) < 0)
 		return least;
 	group = find_group(text);
 	if (!group || *group != '/' || strstr(group, "/.."))
 		return least;
-	spw_text_init(&t, dir, sizeof(dir));
-	spw_text_fmt(&t, "%s/sys/fs/cgroup", root);
+	spw_str_init(&t, dir, sizeof(dir));
+	spw_str_fmt(&t, "%s/sys/fs/cgroup", root);
 	base = t.len;
-	spw_text_put(&t, group);
+	spw_str_put(&t, group);
 	if (t.cut)
 		return least;
 	for (;;) {
@@ -158,7 +159,7 @@ spw_machine_space(const char *dir, uint64_t *ret_free)
 	struct statfs fs;
 	int r;
 
-	r = spw_raw_statfs(dir, &fs);
+	r = spw_syscall(SYS_statfs, (long)dir, (long)&fs, 0, 0, 0, 0);
 	if (r < 0)
 		return r;
 	*ret_free = (uint64_t)fs.f_bavail * fs.f_frsize;

@@ -4,7 +4,6 @@
 #include "shm/setting.h"
 
 #include "shm/expand.h"
-#include "shm/raw.h"
 #include "shm/suggest.h"
 
 #include <errno.h>
@@ -45,16 +44,16 @@ spw_setting_near(const char *name, size_t n)
 
 void
 spw_setting_subject(const struct spw_config *cfg, enum spw_option_id id,
-		    struct spw_origin origin, struct spw_text *t)
+		    struct spw_origin origin, struct spw_str *t)
 {
 	if (origin.from == SPW_FROM_ENV) {
 		spw_config_variable(id, t);
 	} else if (origin.from == SPW_FROM_FLAG) {
-		spw_text_fmt(t, "--%s", names[id]);
+		spw_str_fmt(t, "--%s", names[id]);
 	} else if (origin.from == SPW_FROM_BUILTIN) {
-		spw_text_put(t, names[id]);
+		spw_str_put(t, names[id]);
 	} else {
-		spw_text_fmt(t, "%e:%u: %s", cfg->file[origin.from],
+		spw_str_fmt(t, "%e:%u: %s", cfg->file[origin.from],
 			     origin.line, names[id]);
 	}
 }
@@ -71,10 +70,10 @@ blame(const struct spw_setting *s, enum spw_code code, size_t at, size_t len)
 {
 	struct spw_diag *d = spw_diags_add(s->diags);
 	char subject[320];
-	struct spw_text t;
+	struct spw_str t;
 
 	spw_diag_begin(d, SPW_ERROR, code);
-	spw_text_init(&t, subject, sizeof(subject));
+	spw_str_init(&t, subject, sizeof(subject));
 	spw_setting_subject(s->cfg, s->id, s->origin, &t);
 	spw_diag_subject(d, "%s", subject);
 	spw_diag_text(d, s->value, strlen(s->value), at, len);
@@ -202,7 +201,7 @@ put_duration(const struct spw_setting *s)
 {
 	const struct spw_option *o = &spw_options[s->id];
 	char low[24], high[24];
-	struct spw_text t;
+	struct spw_str t;
 	uint64_t ns;
 	int r;
 
@@ -213,10 +212,10 @@ put_duration(const struct spw_setting *s)
 		*(uint64_t *)field(s) = ns;
 		return 0;
 	}
-	spw_text_init(&t, low, sizeof(low));
-	spw_text_duration(&t, o->low);
-	spw_text_init(&t, high, sizeof(high));
-	spw_text_duration(&t, o->high);
+	spw_str_init(&t, low, sizeof(low));
+	spw_str_duration(&t, o->low);
+	spw_str_init(&t, high, sizeof(high));
+	spw_str_duration(&t, o->high);
 	return blame_range(s, low, high);
 }
 
@@ -227,7 +226,7 @@ put_number(const struct spw_setting *s)
 	unsigned *to = field(s);
 	char low[24], high[24];
 	struct spw_diag *d;
-	struct spw_text t;
+	struct spw_str t;
 	uint64_t v;
 	int r;
 
@@ -242,10 +241,10 @@ put_number(const struct spw_setting *s)
 		*to = v;
 		return 0;
 	}
-	spw_text_init(&t, low, sizeof(low));
-	spw_text_u64(&t, o->low);
-	spw_text_init(&t, high, sizeof(high));
-	spw_text_u64(&t, o->high);
+	spw_str_init(&t, low, sizeof(low));
+	spw_str_u64(&t, o->low);
+	spw_str_init(&t, high, sizeof(high));
+	spw_str_u64(&t, o->high);
 	if (r != -EINVAL)
 		return blame_range(s, low, high);
 	d = blame_all(s, SPW_E106);
@@ -304,8 +303,7 @@ make_absolute(const struct spw_setting *s, size_t at, size_t len,
 
 	if (path[0] == '/')
 		return 0;
-	if (s->origin.from == SPW_FROM_FLAG
-	    && spw_raw_getcwd(cwd, sizeof(cwd)) > 0 && cwd[0] == '/') {
+	if (s->origin.from == SPW_FROM_FLAG && !spw_path_cwd(cwd)) {
 		before = strlen(cwd) + 1;
 		if (before + n >= SPW_CONFIG_PATH)
 			return blame_long(s, SPW_CONFIG_PATH - 1);
@@ -325,11 +323,13 @@ static int
 read_path(const struct spw_setting *s, size_t at, size_t len, char *ret)
 {
 	struct spw_expand_fault fault;
-	struct spw_text t;
+	struct spw_str t;
 	int r;
 
-	spw_text_init(&t, ret, SPW_CONFIG_PATH);
-	r = spw_expand(s->value + at, len, s->envp, false, &t, &fault);
+	spw_str_init(&t, ret, SPW_CONFIG_PATH);
+	r = spw_expand(s->value + at, len, s->envp,
+		       spw_options[s->id].type == SPW_OPT_DIRS
+		       ? SPW_EXPAND_LIST : SPW_EXPAND_PATH, &t, &fault);
 	if (r < 0)
 		return blame_expand(s, r, at + fault.at, fault.len);
 	r = make_absolute(s, at, len, ret);
@@ -355,6 +355,17 @@ goes_on(const struct spw_setting *s)
 	return s->cfg->origin[s->id].from == s->origin.from;
 }
 
+/* Up to the next colon that is not written \: */
+static size_t
+item_length(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n] && s[n] != ':')
+		n += s[n] == '\\' && s[n + 1] ? 2 : 1;
+	return n;
+}
+
 /* Directories divided by colons; empty ones do not count. */
 static int
 put_dirs(const struct spw_setting *s)
@@ -369,7 +380,7 @@ put_dirs(const struct spw_setting *s)
 		dirs->n = dirs->used = 0;
 	for (size_t at = 0; s->value[at]; at += len + (s->value[at + len]
 						       == ':')) {
-		len = strcspn(s->value + at, ":");
+		len = item_length(s->value + at);
 		if (!len)
 			continue;
 		r = read_path(s, at, len, path);
