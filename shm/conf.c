@@ -36,7 +36,7 @@ warn_unknown(struct loader *l, enum spw_code code, const char *name,
 	struct spw_diag *d = spw_diags_add(l->set.diags);
 	bool variable = code == SPW_W102;
 	char text[64];
-	struct spw_str t;
+	struct spw_text t;
 
 	spw_diag_begin(d, SPW_WARNING, code);
 	if (!variable)
@@ -46,11 +46,11 @@ warn_unknown(struct loader *l, enum spw_code code, const char *name,
 		       name, n);
 	if (near == SPW_OPTION_COUNT)
 		return 0;
-	spw_str_init(&t, text, sizeof(text));
+	spw_text_init(&t, text, sizeof(text));
 	if (variable)
 		spw_config_variable(near, &t);
 	else
-		spw_str_put(&t, spw_options[near].name);
+		spw_text_put(&t, spw_options[near].name);
 	spw_diag_cause(d, "; did you mean %s?", text);
 	return 0;
 }
@@ -247,11 +247,11 @@ static enum spw_option_id
 find_variable(const char *name, size_t n)
 {
 	char text[64];
-	struct spw_str t;
+	struct spw_text t;
 	unsigned id;
 
 	for (id = 0; id < SPW_OPTION_COUNT; id++) {
-		spw_str_init(&t, text, sizeof(text));
+		spw_text_init(&t, text, sizeof(text));
 		spw_config_variable(id, &t);
 		if (t.len == n && !memcmp(text, name, n))
 			break;
@@ -340,7 +340,7 @@ find_user_file(struct loader *l)
 {
 	const char *dir = spw_expand_getenv(l->envp, "XDG_CONFIG_HOME", 15);
 	const char *below = "/";
-	struct spw_str t;
+	struct spw_text t;
 
 	if (!dir || *dir != '/') {
 		dir = spw_expand_getenv(l->envp, "HOME", 4);
@@ -348,8 +348,8 @@ find_user_file(struct loader *l)
 	}
 	if (!dir || *dir != '/')
 		return;
-	spw_str_init(&t, l->set.cfg->file[SPW_FROM_USER], SPW_CONFIG_PATH);
-	spw_str_fmt(&t, "%s%s" SPW_CONFIG_NAME, dir, below);
+	spw_text_init(&t, l->set.cfg->file[SPW_FROM_USER], SPW_CONFIG_PATH);
+	spw_text_fmt(&t, "%s%s" SPW_CONFIG_NAME, dir, below);
 	if (t.cut)
 		t.at[0] = '\0';
 }
@@ -358,11 +358,11 @@ static int
 apply_files(struct loader *l, const struct spw_config_source *src)
 {
 	struct spw_config *cfg = l->set.cfg;
-	struct spw_str t;
+	struct spw_text t;
 	int r;
 
-	spw_str_init(&t, cfg->file[SPW_FROM_SYSTEM], SPW_CONFIG_PATH);
-	spw_str_put(&t, src->system_file ? src->system_file
+	spw_text_init(&t, cfg->file[SPW_FROM_SYSTEM], SPW_CONFIG_PATH);
+	spw_text_put(&t, src->system_file ? src->system_file
 		     : SPW_SYSCONFDIR "/" SPW_CONFIG_NAME);
 	find_user_file(l);
 	memcpy(cfg->file[SPW_FROM_CONFIG], cfg->config, SPW_CONFIG_PATH);

@@ -130,12 +130,12 @@ int spw_config_arg(char *const *argv, const char *const *own,
 
 /* The value as one would write it, and where it came from. */
 void spw_config_value(const struct spw_config *cfg, enum spw_option_id id,
-		      struct spw_str *t);
+		      struct spw_text *t);
 void spw_config_origin(const struct spw_config *cfg, enum spw_option_id id,
-		       struct spw_str *t);
+		       struct spw_text *t);
 
 /* SPILLWAY_DRAIN_DELAY for drain-delay. */
-void spw_config_variable(enum spw_option_id id, struct spw_str *t);
+void spw_config_variable(enum spw_option_id id, struct spw_text *t);
 
 /* The off switch alone, for a look before anything else is done. */
 bool spw_config_is_disabled(char *const *envp);

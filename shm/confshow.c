@@ -11,11 +11,11 @@
 #include <sys/ioctl.h>
 
 void
-spw_config_variable(enum spw_option_id id, struct spw_str *t)
+spw_config_variable(enum spw_option_id id, struct spw_text *t)
 {
-	spw_str_put(t, "SPILLWAY_");
+	spw_text_put(t, "SPILLWAY_");
 	for (const char *p = spw_options[id].name; *p; p++)
-		spw_str_putc(t, *p == '-' ? '_' : *p - ('a' - 'A'));
+		spw_text_putc(t, *p == '-' ? '_' : *p - ('a' - 'A'));
 }
 
 /*
@@ -23,38 +23,38 @@ spw_config_variable(enum spw_option_id id, struct spw_str *t)
  * backslash has a backslash before it.
  */
 static void
-put_path(struct spw_str *t, const char *path, bool in_list)
+put_path(struct spw_text *t, const char *path, bool in_list)
 {
 	for (; *path; path++) {
 		if (*path == '$')
-			spw_str_putc(t, '$');
+			spw_text_putc(t, '$');
 		if (in_list && (*path == ':' || *path == '\\'))
-			spw_str_putc(t, '\\');
-		spw_str_putc(t, *path);
+			spw_text_putc(t, '\\');
+		spw_text_putc(t, *path);
 	}
 }
 
 static void
-put_dirs(struct spw_str *t, const struct spw_dirs *dirs)
+put_dirs(struct spw_text *t, const struct spw_dirs *dirs)
 {
 	for (unsigned i = 0; i < dirs->n; i++) {
 		if (i)
-			spw_str_putc(t, ':');
+			spw_text_putc(t, ':');
 		put_path(t, spw_dirs_get(dirs, i), true);
 	}
 }
 
 static void
-put_word(struct spw_str *t, const char *words, unsigned index)
+put_word(struct spw_text *t, const char *words, unsigned index)
 {
 	while (index--)
 		words += strcspn(words, "|") + 1;
-	spw_str_putn(t, words, strcspn(words, "|"));
+	spw_text_putn(t, words, strcspn(words, "|"));
 }
 
 void
 spw_config_value(const struct spw_config *cfg, enum spw_option_id id,
-		 struct spw_str *t)
+		 struct spw_text *t)
 {
 	const struct spw_option *o = &spw_options[id];
 	const void *field = (const char *)cfg + o->offset;
@@ -68,41 +68,41 @@ spw_config_value(const struct spw_config *cfg, enum spw_option_id id,
 		break;
 	case SPW_OPT_TIERS:
 	case SPW_OPT_NAME:
-		spw_str_put(t, field);
+		spw_text_put(t, field);
 		break;
 	case SPW_OPT_CHOICE:
 		put_word(t, o->words, *(const unsigned *)field);
 		break;
 	case SPW_OPT_DURATION:
-		spw_str_duration(t, *(const uint64_t *)field);
+		spw_text_duration(t, *(const uint64_t *)field);
 		break;
 	case SPW_OPT_NUMBER:
-		spw_str_u64(t, *(const unsigned *)field);
+		spw_text_u64(t, *(const unsigned *)field);
 		break;
 	case SPW_OPT_BOOL:
-		spw_str_put(t, *(const bool *)field ? "yes" : "no");
+		spw_text_put(t, *(const bool *)field ? "yes" : "no");
 		break;
 	}
 }
 
 void
 spw_config_origin(const struct spw_config *cfg, enum spw_option_id id,
-		  struct spw_str *t)
+		  struct spw_text *t)
 {
 	const struct spw_origin *o = &cfg->origin[id];
 
 	switch (o->from) {
 	case SPW_FROM_BUILTIN:
-		spw_str_put(t, "built-in");
+		spw_text_put(t, "built-in");
 		break;
 	case SPW_FROM_ENV:
 		spw_config_variable(id, t);
 		break;
 	case SPW_FROM_FLAG:
-		spw_str_fmt(t, "--%s", spw_options[id].name);
+		spw_text_fmt(t, "--%s", spw_options[id].name);
 		break;
 	default:
-		spw_str_fmt(t, "%e:%u", cfg->file[o->from], o->line);
+		spw_text_fmt(t, "%e:%u", cfg->file[o->from], o->line);
 	}
 }
 
@@ -111,9 +111,9 @@ spw_config_tiers(const struct spw_config *cfg, char *const *envp,
 		 struct spw_tierlist *ret_list, struct spw_diag *ret_diag)
 {
 	char subject[320];
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, subject, sizeof(subject));
+	spw_text_init(&t, subject, sizeof(subject));
 	spw_setting_subject(cfg, SPW_OPTION_TIERS,
 			    cfg->origin[SPW_OPTION_TIERS], &t);
 	return spw_tierspec_parse(cfg->tiers, subject, SPW_KINDS_AVAILABLE,
@@ -167,21 +167,21 @@ void
 spw_config_print_help(int fd)
 {
 	char line[256];
-	struct spw_str t;
+	struct spw_text t;
 
 	for (unsigned i = 0; i < SPW_OPTION_COUNT; i++) {
 		const struct spw_option *o = &spw_options[i];
 
-		spw_str_init(&t, line, sizeof(line));
-		spw_str_fmt(&t, o->type == SPW_OPT_NUMBER ? "  --%s[=%s]"
+		spw_text_init(&t, line, sizeof(line));
+		spw_text_fmt(&t, o->type == SPW_OPT_NUMBER ? "  --%s[=%s]"
 			     : "  --%s %s", o->name, o->shape);
 		do
-			spw_str_putc(&t, ' ');
+			spw_text_putc(&t, ' ');
 		while (t.len < 24);
-		spw_str_put(&t, o->help);
+		spw_text_put(&t, o->help);
 		if (*o->value)
-			spw_str_fmt(&t, " (%s)", o->value);
-		spw_str_putc(&t, '\n');
+			spw_text_fmt(&t, " (%s)", o->value);
+		spw_text_putc(&t, '\n');
 		(void)spw_sys_write(fd, line, t.len);	/* help, no more */
 	}
 }

@@ -70,9 +70,9 @@ spw_diag_begin(struct spw_diag *d, enum spw_severity severity,
 static void
 append(char *field, size_t cap, const char *fmt, va_list ap)
 {
-	struct spw_str t = { .at = field, .len = strlen(field), .cap = cap };
+	struct spw_text t = { .at = field, .len = strlen(field), .cap = cap };
 
-	spw_str_vfmt(&t, fmt, ap);
+	spw_text_vfmt(&t, fmt, ap);
 	if (t.cut && t.len >= 3)
 		memcpy(field + t.len - 3, "...", 3);
 }
@@ -105,15 +105,15 @@ spw_diag_hint(struct spw_diag *d, const char *fmt, ...)
 
 /* One character of the text, safe to show; returns the bytes it took. */
 static size_t
-put_char(struct spw_str *t, const char *s, size_t n, unsigned *columns)
+put_char(struct spw_text *t, const char *s, size_t n, unsigned *columns)
 {
-	size_t len = spw_str_char(s, n), before = t->len;
+	size_t len = spw_text_char(s, n), before = t->len;
 
 	if (*s == '\n' || *s == '\t' || *s == '\r') {
-		spw_str_putc(t, ' ');
+		spw_text_putc(t, ' ');
 		len = 1;
 	} else {
-		spw_str_escaped(t, s, len ? len : 1);
+		spw_text_escaped(t, s, len ? len : 1);
 	}
 	/* a whole character is one column, an escaped byte is four */
 	*columns += len ? t->len > before : t->len - before;
@@ -133,13 +133,13 @@ spw_diag_text(struct spw_diag *d, const char *s, size_t n, size_t at,
 	size_t start = n > SHOWN && at > BEFORE ? at - BEFORE : 0;
 	size_t mask_at = n, mask_len = 0, i;
 	unsigned columns = 0, caret_end = 0;
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, d->text, sizeof(d->text) - 3);
+	spw_text_init(&t, d->text, sizeof(d->text) - 3);
 	while (start && start < n && continues_char(s[start]))
 		start++;
 	if (start) {
-		spw_str_put(&t, "...");
+		spw_text_put(&t, "...");
 		columns = 3;
 	}
 	d->caret = columns;
@@ -150,7 +150,7 @@ spw_diag_text(struct spw_diag *d, const char *s, size_t n, size_t at,
 			d->caret = columns;
 		if (i == mask_at) {
 			if (i + mask_len > start) {
-				spw_str_put(&t, "***");
+				spw_text_put(&t, "***");
 				columns += 3;
 			}
 			i += mask_len;
@@ -170,55 +170,55 @@ spw_diag_text(struct spw_diag *d, const char *s, size_t n, size_t at,
 		d->caret = caret_end = columns;
 	if (i < n) {
 		t.cap = sizeof(d->text);
-		spw_str_put(&t, "...");
+		spw_text_put(&t, "...");
 	}
 	d->width = caret_end > d->caret ? caret_end - d->caret : 1;
 }
 
 static void
-put_heading(const struct spw_diag *d, bool color, struct spw_str *t)
+put_heading(const struct spw_diag *d, bool color, struct spw_text *t)
 {
 	bool error = d->severity == SPW_ERROR;
 
-	spw_str_put(t, "spillway: ");
+	spw_text_put(t, "spillway: ");
 	if (color)
-		spw_str_put(t, error ? "\033[1;31m" : "\033[1;33m");
-	spw_str_put(t, error ? "error: " : "warning: ");
+		spw_text_put(t, error ? "\033[1;31m" : "\033[1;33m");
+	spw_text_put(t, error ? "error: " : "warning: ");
 	if (color)
-		spw_str_put(t, "\033[0m");
+		spw_text_put(t, "\033[0m");
 	if (d->subject[0]) {
-		spw_str_put(t, d->subject);
-		spw_str_put(t, ": ");
+		spw_text_put(t, d->subject);
+		spw_text_put(t, ": ");
 	}
-	spw_str_put(t, d->cause);
+	spw_text_put(t, d->cause);
 }
 
 static void
-put_code(const struct spw_diag *d, struct spw_str *t)
+put_code(const struct spw_diag *d, struct spw_text *t)
 {
 	if (d->code)
-		spw_str_fmt(t, "  [%s]", spw_diag_code_name(d->code));
+		spw_text_fmt(t, "  [%s]", spw_diag_code_name(d->code));
 }
 
 size_t
 spw_diag_format(const struct spw_diag *d, bool color, char *ret_buf,
 		size_t cap)
 {
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, ret_buf, cap);
+	spw_text_init(&t, ret_buf, cap);
 	put_heading(d, color, &t);
 	if (d->text[0]) {
-		spw_str_fmt(&t, "\n    %s\n    ", d->text);
+		spw_text_fmt(&t, "\n    %s\n    ", d->text);
 		for (unsigned i = 0; i < d->caret; i++)
-			spw_str_putc(&t, ' ');
+			spw_text_putc(&t, ' ');
 		for (unsigned i = 0; i < d->width; i++)
-			spw_str_putc(&t, '^');
+			spw_text_putc(&t, '^');
 	}
 	if (d->hint[0])
-		spw_str_fmt(&t, "\n    hint: %s", d->hint);
+		spw_text_fmt(&t, "\n    hint: %s", d->hint);
 	put_code(d, &t);
-	spw_str_putc(&t, '\n');
+	spw_text_putc(&t, '\n');
 	return t.len;
 }
 
@@ -226,14 +226,14 @@ size_t
 spw_diag_oneline(const struct spw_diag *d, const char *consequence,
 		 char *ret_buf, size_t cap)
 {
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, ret_buf, cap);
+	spw_text_init(&t, ret_buf, cap);
 	put_heading(d, false, &t);
 	if (consequence)
-		spw_str_fmt(&t, "; %s", consequence);
+		spw_text_fmt(&t, "; %s", consequence);
 	put_code(d, &t);
-	spw_str_putc(&t, '\n');
+	spw_text_putc(&t, '\n');
 	return t.len;
 }
 
@@ -266,14 +266,14 @@ void
 spw_diags_print(const struct spw_diags *all, bool color, int fd)
 {
 	char buf[80];
-	struct spw_str t;
+	struct spw_text t;
 
 	for (unsigned i = 0; i < all->n; i++)
 		spw_diag_print(&all->at[i], color, fd);
 	if (!all->dropped)
 		return;
-	spw_str_init(&t, buf, sizeof(buf));
-	spw_str_fmt(&t, "spillway: warning: %u more like these\n",
+	spw_text_init(&t, buf, sizeof(buf));
+	spw_text_fmt(&t, "spillway: warning: %u more like these\n",
 		     all->dropped);
 	write_out(fd, buf, t.len);
 }

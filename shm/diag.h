@@ -4,7 +4,7 @@
 #ifndef SPW_SHM_DIAG_H
 #define SPW_SHM_DIAG_H
 
-#include "shm/str.h"
+#include "shm/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,7 +81,7 @@ struct spw_diags {
 void spw_diag_begin(struct spw_diag *d, enum spw_severity severity,
 		    enum spw_code code);
 
-/* Formats as in spw_str_fmt.  Subject and cause append when repeated. */
+/* Formats as in spw_text_fmt.  Subject and cause append when repeated. */
 void spw_diag_subject(struct spw_diag *d, const char *fmt, ...);
 void spw_diag_cause(struct spw_diag *d, const char *fmt, ...);
 void spw_diag_hint(struct spw_diag *d, const char *fmt, ...);

@@ -35,7 +35,7 @@ name_length(const char *s, size_t n)
 
 /* s points at a dollar sign; a lone one stands for itself. */
 static int
-expand_dollar(const char *s, size_t n, char *const *envp, struct spw_str *t,
+expand_dollar(const char *s, size_t n, char *const *envp, struct spw_text *t,
 	      size_t *ret_used)
 {
 	bool braced = n > 1 && s[1] == '{';
@@ -50,14 +50,14 @@ expand_dollar(const char *s, size_t n, char *const *envp, struct spw_str *t,
 		return -EINVAL;
 	}
 	if (!len) {
-		spw_str_putc(t, '$');
+		spw_text_putc(t, '$');
 		return 0;
 	}
 	*ret_used = skip + len + braced;
 	value = spw_expand_getenv(envp, s + skip, len);
 	if (!value || !*value)
 		return -ENOENT;
-	spw_str_put(t, value);
+	spw_text_put(t, value);
 	return 0;
 }
 
@@ -72,7 +72,7 @@ hex_value(char c)
 }
 
 static int
-expand_percent(const char *s, size_t n, struct spw_str *t, size_t *ret_used)
+expand_percent(const char *s, size_t n, struct spw_text *t, size_t *ret_used)
 {
 	int high = n > 1 ? hex_value(s[1]) : -1;
 	int low = n > 2 ? hex_value(s[2]) : -1;
@@ -80,7 +80,7 @@ expand_percent(const char *s, size_t n, struct spw_str *t, size_t *ret_used)
 	*ret_used = n < 3 ? n : 3;
 	if (high < 0 || low < 0 || !(high | low))
 		return -EILSEQ;
-	spw_str_putc(t, high << 4 | low);
+	spw_text_putc(t, high << 4 | low);
 	return 0;
 }
 
@@ -92,7 +92,7 @@ is_escape(const char *s, size_t n)
 
 int
 spw_expand(const char *s, size_t n, char *const *envp,
-	   enum spw_expand_mode mode, struct spw_str *t,
+	   enum spw_expand_mode mode, struct spw_text *t,
 	   struct spw_expand_fault *ret_fault)
 {
 	size_t used;
@@ -105,9 +105,9 @@ spw_expand(const char *s, size_t n, char *const *envp,
 		else if (s[i] == '%' && mode == SPW_EXPAND_PERCENT)
 			r = expand_percent(s + i, n - i, t, &used);
 		else if (mode == SPW_EXPAND_LIST && is_escape(s + i, n - i))
-			spw_str_putc(t, s[i + used++]);
+			spw_text_putc(t, s[i + used++]);
 		else
-			spw_str_putc(t, s[i]);
+			spw_text_putc(t, s[i]);
 		if (t->cut)
 			r = -E2BIG;
 		if (r < 0) {

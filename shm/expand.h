@@ -4,7 +4,7 @@
 #ifndef SPW_SHM_EXPAND_H
 #define SPW_SHM_EXPAND_H
 
-#include "shm/str.h"
+#include "shm/text.h"
 
 #include <stdbool.h>
 
@@ -29,7 +29,7 @@ struct spw_expand_fault {		/* the bytes of s that are to blame */
  *   -E2BIG   the result does not fit
  */
 int spw_expand(const char *s, size_t n, char *const *envp,
-	       enum spw_expand_mode mode, struct spw_str *t,
+	       enum spw_expand_mode mode, struct spw_text *t,
 	       struct spw_expand_fault *ret_fault);
 
 /* The value of the variable whose name has n bytes, or NULL. */

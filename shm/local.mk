@@ -24,8 +24,8 @@ shm_sources = \
 	shm/size.h \
 	shm/suggest.c \
 	shm/suggest.h \
-	shm/str.c \
-	shm/str.h \
+	shm/text.c \
+	shm/text.h \
 	shm/tiercheck.c \
 	shm/tieropts.c \
 	shm/tierparse.h \

@@ -6,7 +6,7 @@
 #include "shm/paths.h"
 #include "shm/sys.h"
 #include "shm/size.h"
-#include "shm/str.h"
+#include "shm/text.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -60,10 +60,10 @@ read_number(const char *dir, const char *file, const char *key,
 	    uint64_t *ret_value)
 {
 	char path[SPW_PATH_MAX], buf[4096];
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, path, sizeof(path));
-	spw_str_fmt(&t, "%s/%s", dir, file);
+	spw_text_init(&t, path, sizeof(path));
+	spw_text_fmt(&t, "%s/%s", dir, file);
 	return !t.cut && !read_start(path, buf, sizeof(buf))
 	    && number_after(buf, key, ret_value);
 }
@@ -109,20 +109,20 @@ cgroup_left(const char *root)
 	char text[4096], dir[SPW_PATH_MAX];
 	uint64_t least = SPW_UNLIMITED, left;
 	const char *group;
-	struct spw_str t;
+	struct spw_text t;
 	size_t base;
 
-	spw_str_init(&t, dir, sizeof(dir));
-	spw_str_fmt(&t, "%s/proc/self/cgroup", root);
+	spw_text_init(&t, dir, sizeof(dir));
+	spw_text_fmt(&t, "%s/proc/self/cgroup", root);
 	if (t.cut || read_start(dir, text, sizeof(text)) < 0)
 		return least;
 	group = find_group(text);
 	if (!group || *group != '/' || strstr(group, "/.."))
 		return least;
-	spw_str_init(&t, dir, sizeof(dir));
-	spw_str_fmt(&t, "%s/sys/fs/cgroup", root);
+	spw_text_init(&t, dir, sizeof(dir));
+	spw_text_fmt(&t, "%s/sys/fs/cgroup", root);
 	base = t.len;
-	spw_str_put(&t, group);
+	spw_text_put(&t, group);
 	if (t.cut)
 		return least;
 	for (;;) {

@@ -4,7 +4,7 @@
 #include "shm/paths.h"
 
 #include "shm/sys.h"
-#include "shm/str.h"
+#include "shm/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -74,15 +74,15 @@ int
 spw_path_real(const char *path, char *ret_path)
 {
 	char link[40];
-	struct spw_str t;
+	struct spw_text t;
 	ssize_t n;
 	int fd;
 
 	fd = spw_sys_open(path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
-	spw_str_init(&t, link, sizeof(link));
-	spw_str_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
+	spw_text_init(&t, link, sizeof(link));
+	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
 	n = spw_sys_readlink(link, ret_path, SPW_PATH_MAX - 1);
 	(void)spw_sys_close(fd);
 	if (n < 0)

@@ -44,16 +44,16 @@ spw_setting_near(const char *name, size_t n)
 
 void
 spw_setting_subject(const struct spw_config *cfg, enum spw_option_id id,
-		    struct spw_origin origin, struct spw_str *t)
+		    struct spw_origin origin, struct spw_text *t)
 {
 	if (origin.from == SPW_FROM_ENV) {
 		spw_config_variable(id, t);
 	} else if (origin.from == SPW_FROM_FLAG) {
-		spw_str_fmt(t, "--%s", names[id]);
+		spw_text_fmt(t, "--%s", names[id]);
 	} else if (origin.from == SPW_FROM_BUILTIN) {
-		spw_str_put(t, names[id]);
+		spw_text_put(t, names[id]);
 	} else {
-		spw_str_fmt(t, "%e:%u: %s", cfg->file[origin.from],
+		spw_text_fmt(t, "%e:%u: %s", cfg->file[origin.from],
 			     origin.line, names[id]);
 	}
 }
@@ -70,10 +70,10 @@ blame(const struct spw_setting *s, enum spw_code code, size_t at, size_t len)
 {
 	struct spw_diag *d = spw_diags_add(s->diags);
 	char subject[320];
-	struct spw_str t;
+	struct spw_text t;
 
 	spw_diag_begin(d, SPW_ERROR, code);
-	spw_str_init(&t, subject, sizeof(subject));
+	spw_text_init(&t, subject, sizeof(subject));
 	spw_setting_subject(s->cfg, s->id, s->origin, &t);
 	spw_diag_subject(d, "%s", subject);
 	spw_diag_text(d, s->value, strlen(s->value), at, len);
@@ -201,7 +201,7 @@ put_duration(const struct spw_setting *s)
 {
 	const struct spw_option *o = &spw_options[s->id];
 	char low[24], high[24];
-	struct spw_str t;
+	struct spw_text t;
 	uint64_t ns;
 	int r;
 
@@ -212,10 +212,10 @@ put_duration(const struct spw_setting *s)
 		*(uint64_t *)field(s) = ns;
 		return 0;
 	}
-	spw_str_init(&t, low, sizeof(low));
-	spw_str_duration(&t, o->low);
-	spw_str_init(&t, high, sizeof(high));
-	spw_str_duration(&t, o->high);
+	spw_text_init(&t, low, sizeof(low));
+	spw_text_duration(&t, o->low);
+	spw_text_init(&t, high, sizeof(high));
+	spw_text_duration(&t, o->high);
 	return blame_range(s, low, high);
 }
 
@@ -226,7 +226,7 @@ put_number(const struct spw_setting *s)
 	unsigned *to = field(s);
 	char low[24], high[24];
 	struct spw_diag *d;
-	struct spw_str t;
+	struct spw_text t;
 	uint64_t v;
 	int r;
 
@@ -241,10 +241,10 @@ put_number(const struct spw_setting *s)
 		*to = v;
 		return 0;
 	}
-	spw_str_init(&t, low, sizeof(low));
-	spw_str_u64(&t, o->low);
-	spw_str_init(&t, high, sizeof(high));
-	spw_str_u64(&t, o->high);
+	spw_text_init(&t, low, sizeof(low));
+	spw_text_u64(&t, o->low);
+	spw_text_init(&t, high, sizeof(high));
+	spw_text_u64(&t, o->high);
 	if (r != -EINVAL)
 		return blame_range(s, low, high);
 	d = blame_all(s, SPW_E106);
@@ -323,10 +323,10 @@ static int
 read_path(const struct spw_setting *s, size_t at, size_t len, char *ret)
 {
 	struct spw_expand_fault fault;
-	struct spw_str t;
+	struct spw_text t;
 	int r;
 
-	spw_str_init(&t, ret, SPW_CONFIG_PATH);
+	spw_text_init(&t, ret, SPW_CONFIG_PATH);
 	r = spw_expand(s->value + at, len, s->envp,
 		       spw_options[s->id].type == SPW_OPT_DIRS
 		       ? SPW_EXPAND_LIST : SPW_EXPAND_PATH, &t, &fault);

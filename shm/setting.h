@@ -31,6 +31,6 @@ enum spw_option_id spw_setting_near(const char *name, size_t n);
 
 /* Append the name of a setting in its source: --x, SPILLWAY_X, file:3: x. */
 void spw_setting_subject(const struct spw_config *cfg, enum spw_option_id id,
-			 struct spw_origin origin, struct spw_str *t);
+			 struct spw_origin origin, struct spw_text *t);
 
 #endif

@@ -170,11 +170,11 @@ static int
 create_named(const char *dir)
 {
 	char name[SPW_PATH_MAX];
-	struct spw_str t;
+	struct spw_text t;
 	int fd;
 
-	spw_str_init(&t, name, sizeof(name));
-	spw_str_fmt(&t, "%s/.spillway-probe.%u", dir,
+	spw_text_init(&t, name, sizeof(name));
+	spw_text_fmt(&t, "%s/.spillway-probe.%u", dir,
 		    (unsigned)spw_sys_getpid());
 	if (t.cut)
 		return -ENAMETOOLONG;

@@ -127,13 +127,13 @@ int
 spw_tierparse_capacity(struct spw_tierparser *p, struct spw_slice s)
 {
 	struct spw_expand_fault fault;
-	struct spw_str t;
+	struct spw_text t;
 	char buf[64];
 	int r;
 
 	p->tier->cap_at = s.at;
 	p->tier->cap_len = s.len;
-	spw_str_init(&t, buf, sizeof(buf));
+	spw_text_init(&t, buf, sizeof(buf));
 	r = spw_expand(spw_slice_text(p, s), s.len, p->envp,
 		       SPW_EXPAND_PATH, &t, &fault);
 	if (r == -E2BIG)

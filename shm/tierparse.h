@@ -34,7 +34,7 @@ struct spw_tierparser {
 	unsigned kinds;			/* that may be used */
 	char *const *envp;
 	size_t end;			/* of that tier in the source */
-	struct spw_str out;		/* the list's text */
+	struct spw_text out;		/* the list's text */
 	struct spw_diag *diag;
 };
 

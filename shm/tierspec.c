@@ -138,7 +138,7 @@ spw_tierparse_expand(struct spw_tierparser *p, struct spw_slice s,
 		       SPW_EXPAND_PERCENT, &p->out, &fault);
 	if (r < 0)
 		return spw_tierparse_unexpanded(p, s, r, &fault);
-	spw_str_putc(&p->out, '\0');
+	spw_text_putc(&p->out, '\0');
 	if (p->out.cut) {
 		fault = (struct spw_expand_fault){ 0, s.len };
 		return spw_tierparse_unexpanded(p, s, -E2BIG, &fault);
@@ -417,17 +417,17 @@ spw_tierspec_parse(const char *text, const char *subject, unsigned kinds,
 	static const char blanks[] = " \t\r\n";
 	struct spw_tierparser p = { .list = ret_list, .kinds = kinds,
 				    .envp = envp, .diag = ret_diag };
-	struct spw_str t;
+	struct spw_text t;
 	size_t at = 0;
 	int r;
 
 	ret_list->n = 0;
-	spw_str_init(&t, ret_list->subject, sizeof(ret_list->subject));
-	spw_str_put(&t, subject);
-	spw_str_init(&t, ret_list->source, sizeof(ret_list->source));
-	spw_str_put(&t, text[strspn(text, blanks)] ? text : "ram@auto");
-	spw_str_init(&p.out, ret_list->text, sizeof(ret_list->text));
-	spw_str_putc(&p.out, '\0');	/* offset 0 is the empty text */
+	spw_text_init(&t, ret_list->subject, sizeof(ret_list->subject));
+	spw_text_put(&t, subject);
+	spw_text_init(&t, ret_list->source, sizeof(ret_list->source));
+	spw_text_put(&t, text[strspn(text, blanks)] ? text : "ram@auto");
+	spw_text_init(&p.out, ret_list->text, sizeof(ret_list->text));
+	spw_text_putc(&p.out, '\0');	/* offset 0 is the empty text */
 	if (t.cut) {
 		spw_diag_begin(ret_diag, SPW_ERROR, SPW_E108);
 		spw_diag_subject(ret_diag, "%s", subject);

@@ -58,7 +58,7 @@ main(int argc, char **argv, char **envp)
 	struct spw_diags diags;
 	struct spw_diag diag;
 	char subject[400];
-	struct spw_str t;
+	struct spw_text t;
 	int r;
 
 	oneline = argc == 2 && !strcmp(argv[1], "--oneline");
@@ -74,7 +74,7 @@ main(int argc, char **argv, char **envp)
 		(void)show(&diags.at[i]);	/* warnings, too */
 	if (r < 0)
 		return 125;
-	spw_str_init(&t, subject, sizeof(subject));
+	spw_text_init(&t, subject, sizeof(subject));
 	spw_config_origin(&cfg, SPW_OPTION_TIERS, &t);
 	r = spw_tierspec_parse(cfg.tiers, subject, SPW_KINDS_ALL, envp,
 			       &tiers, &diag);

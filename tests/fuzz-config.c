@@ -111,7 +111,7 @@ static void
 try_size(const char *s, size_t n)
 {
 	uint64_t v = 0, back = 1;
-	struct spw_str t;
+	struct spw_text t;
 	unsigned percent;
 	char buf[32];
 	bool b;
@@ -120,13 +120,13 @@ try_size(const char *s, size_t n)
 	(void)spw_size_percent(s, n, &percent);
 	(void)spw_size_boolean(s, n, &b);
 	if (!spw_size_number(s, n, &v)) {
-		spw_str_init(&t, buf, sizeof(buf));
-		spw_str_u64(&t, v);
+		spw_text_init(&t, buf, sizeof(buf));
+		spw_text_u64(&t, v);
 		MUST(!spw_size_number(buf, t.len, &back) && back == v);
 	}
 	if (!spw_size_duration(s, n, &v)) {
-		spw_str_init(&t, buf, sizeof(buf));
-		spw_str_duration(&t, v);
+		spw_text_init(&t, buf, sizeof(buf));
+		spw_text_duration(&t, v);
 		MUST(!t.cut);
 		MUST(!spw_size_duration(buf, t.len, &back) && back == v);
 	}
@@ -140,9 +140,9 @@ must_read_back(enum spw_option_id id)
 	static struct spw_config other;
 	static struct spw_diags d;
 	struct spw_config_flag flag = { spw_options[id].name, buf };
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, buf, sizeof(buf));
+	spw_text_init(&t, buf, sizeof(buf));
 	spw_config_value(&cfg, id, &t);
 	MUST(!t.cut);
 	if (id == SPW_OPTION_INCLUDE && !buf[0])
@@ -150,10 +150,10 @@ must_read_back(enum spw_option_id id)
 	MUST(!spw_config_load(&(struct spw_config_source){
 		.flags = &flag, .n_flags = 1, .system_file = "/dev/null",
 	}, &other, &d) || id == SPW_OPTION_CONFIG);
-	spw_str_init(&t, second, sizeof(second));
+	spw_text_init(&t, second, sizeof(second));
 	spw_config_value(&other, id, &t);
 	MUST(!strcmp(buf, second));
-	spw_str_init(&t, buf, sizeof(buf));
+	spw_text_init(&t, buf, sizeof(buf));
 	spw_config_origin(&cfg, id, &t);
 	must_be_printable(buf, t.len);
 }

@@ -46,9 +46,9 @@ message(void)
 static const char *
 value(enum spw_option_id id)
 {
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, shown, sizeof(shown));
+	spw_text_init(&t, shown, sizeof(shown));
 	spw_config_value(&cfg, id, &t);
 	return shown;
 }
@@ -56,9 +56,9 @@ value(enum spw_option_id id)
 static const char *
 origin(enum spw_option_id id)
 {
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, shown, sizeof(shown));
+	spw_text_init(&t, shown, sizeof(shown));
 	spw_config_origin(&cfg, id, &t);
 	return shown;
 }
@@ -134,12 +134,12 @@ test_accepted(void)
 		enum spw_option_id id = spw_setting_find(cases[i].name,
 						strlen(cases[i].name));
 		struct spw_config_flag f = { cases[i].name, cases[i].text };
-		struct spw_str t;
+		struct spw_text t;
 		char again[200];
 
-		spw_str_init(&t, variable, sizeof(variable));
+		spw_text_init(&t, variable, sizeof(variable));
 		spw_config_variable(id, &t);
-		spw_str_fmt(&t, "=%s", cases[i].text);
+		spw_text_fmt(&t, "=%s", cases[i].text);
 		CHECK(!load(envp, NULL, 0) && !diags.n);
 		strcpy(again, value(id));
 		if (cases[i].shown)
@@ -380,12 +380,12 @@ test_refused(void)
 	char variable[200], *envp[] = { variable, NULL };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct spw_str t;
+		struct spw_text t;
 
-		spw_str_init(&t, variable, sizeof(variable));
+		spw_text_init(&t, variable, sizeof(variable));
 		spw_config_variable(spw_setting_find(cases[i].name,
 				    strlen(cases[i].name)), &t);
-		spw_str_fmt(&t, "=%s", cases[i].text);
+		spw_text_fmt(&t, "=%s", cases[i].text);
 		if (load(envp, NULL, 0) != -EINVAL || diags.n != 1
 		    || diags.at[0].code != cases[i].code
 		    || !diags.at[0].hint[0]) {

@@ -166,28 +166,28 @@ test_expand(void)
 		{ "0123456789012345678901234567890123456789", -E2BIG, "" },
 	};
 	struct spw_expand_fault f;
-	struct spw_str t;
+	struct spw_text t;
 	char buf[32];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int r;
 
-		spw_str_init(&t, buf, sizeof(buf));
+		spw_text_init(&t, buf, sizeof(buf));
 		r = spw_expand(cases[i].in, strlen(cases[i].in), env,
 			       SPW_EXPAND_PERCENT, &t, &f);
 		CHECK(r == cases[i].r);
 		if (!r)
 			SAME(buf, cases[i].out);
 	}
-	spw_str_init(&t, buf, sizeof(buf));
+	spw_text_init(&t, buf, sizeof(buf));
 	CHECK(spw_expand("a$HOME%4", 8, env, SPW_EXPAND_PERCENT, &t, &f)
 	      == -EILSEQ);
 	CHECK(f.at == 6 && f.len == 2);
-	spw_str_init(&t, buf, sizeof(buf));
+	spw_text_init(&t, buf, sizeof(buf));
 	CHECK(!spw_expand("100%", 4, NULL, SPW_EXPAND_PATH, &t, &f));
 	CHECK(spw_expand("$HOME", 5, NULL, SPW_EXPAND_PATH, &t, &f)
 	      == -ENOENT);
-	spw_str_init(&t, buf, sizeof(buf));
+	spw_text_init(&t, buf, sizeof(buf));
 	CHECK(!spw_expand("a\\:b\\\\c\\d\\", 10, NULL, SPW_EXPAND_LIST, &t,
 			  &f));
 	SAME(buf, "a:b\\c\\d\\");

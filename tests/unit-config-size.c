@@ -2,7 +2,7 @@
 /* unit-config-size.c -- numbers, sizes, durations and booleans as written */
 
 #include "shm/size.h"
-#include "shm/str.h"
+#include "shm/text.h"
 #include "tests/unit-config.h"
 
 #include <errno.h>
@@ -138,18 +138,18 @@ test_shown(void)
 		{ UINT64_MAX, "15 EiB" },
 	};
 	char buf[32];
-	struct spw_str t;
+	struct spw_text t;
 	uint64_t back;
 
 	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++) {
-		spw_str_init(&t, buf, sizeof(buf));
-		spw_str_duration(&t, ns[i]);
+		spw_text_init(&t, buf, sizeof(buf));
+		spw_text_duration(&t, ns[i]);
 		CHECK(!spw_size_duration(buf, t.len, &back));
 		CHECK(back == ns[i]);
 	}
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		spw_str_init(&t, buf, sizeof(buf));
-		spw_str_size(&t, sizes[i].bytes);
+		spw_text_init(&t, buf, sizeof(buf));
+		spw_text_size(&t, sizes[i].bytes);
 		SAME(buf, sizes[i].text);
 	}
 }

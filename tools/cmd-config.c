@@ -63,7 +63,7 @@ put_json_text(const char *s)
 {
 	putchar('"');
 	for (size_t n = strlen(s), len; n; s += len, n -= len) {
-		len = spw_str_char(s, n);
+		len = spw_text_char(s, n);
 		if (!len) {
 			len = 1;
 			printf("\\u%04x", (unsigned char)*s);
@@ -94,9 +94,9 @@ put_json_value(enum spw_option_id id)
 	const struct spw_option *o = &spw_options[id];
 	const void *field = (const char *)&cfg + o->offset;
 	char buf[SPW_PATH_MAX * 2];
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, buf, sizeof(buf));
+	spw_text_init(&t, buf, sizeof(buf));
 	spw_config_value(&cfg, id, &t);
 	if (o->type == SPW_OPT_DIRS)
 		put_json_dirs(field);
@@ -189,10 +189,10 @@ static void
 put_column(const char *s, size_t width)
 {
 	char buf[SPW_PATH_MAX * 4];
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, buf, sizeof(buf));
-	spw_str_escaped(&t, s, strlen(s));
+	spw_text_init(&t, buf, sizeof(buf));
+	spw_text_escaped(&t, s, strlen(s));
 	printf("%-*s  ", (int)width, buf);
 }
 
@@ -203,13 +203,13 @@ put_setting(enum spw_option_id id)
 	const struct spw_option *o = &spw_options[id];
 	uint64_t ns = *(const uint64_t *)((const char *)&cfg + (o->type
 			== SPW_OPT_DURATION ? o->offset : 0));
-	struct spw_str t;
+	struct spw_text t;
 
-	spw_str_init(&t, value, sizeof(value));
+	spw_text_init(&t, value, sizeof(value));
 	spw_config_value(&cfg, id, &t);
 	if (o->type == SPW_OPT_DURATION && ns && ns != SPW_DURATION_NONE)
-		spw_str_fmt(&t, " (%l ns)", ns);
-	spw_str_init(&t, origin, sizeof(origin));
+		spw_text_fmt(&t, " (%l ns)", ns);
+	spw_text_init(&t, origin, sizeof(origin));
 	spw_config_origin(&cfg, id, &t);
 	put_column(o->name, 14);
 	put_column(*value ? value : "-", 28);
@@ -220,17 +220,17 @@ static void
 put_tier(const struct spw_tierspec *t)
 {
 	char size[64], codec[16];
-	struct spw_str x;
+	struct spw_text x;
 
-	spw_str_init(&x, size, sizeof(size));
+	spw_text_init(&x, size, sizeof(size));
 	if (t->capacity)
-		spw_str_fmt(&x, "%z (%l bytes)", t->capacity, t->capacity);
+		spw_text_fmt(&x, "%z (%l bytes)", t->capacity, t->capacity);
 	else
-		spw_str_put(&x, "-");
-	spw_str_init(&x, codec, sizeof(codec));
-	spw_str_put(&x, spw_tierspec_codec_name(t->codec));
+		spw_text_put(&x, "-");
+	spw_text_init(&x, codec, sizeof(codec));
+	spw_text_put(&x, spw_tierspec_codec_name(t->codec));
 	if (t->level >= 0)
-		spw_str_fmt(&x, "=%u", (unsigned)t->level);
+		spw_text_fmt(&x, "=%u", (unsigned)t->level);
 	put_column(spw_tierspec_kind_name(t->kind), 14);
 	put_column(place_of(t), 28);
 	put_column(size, 28);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* str.c -- build a message in a fixed buffer, without stdio or locale */
+/* text.c -- build a message in a fixed buffer, without stdio or locale */
 
-#include "shm/str.h"
+#include "shm/text.h"
 
 #include "shm/secret.h"
 
 #include <string.h>
 
 void
-spw_str_init(struct spw_str *t, char *buf, size_t cap)
+spw_text_init(struct spw_text *t, char *buf, size_t cap)
 {
-	*t = (struct spw_str){ .at = buf, .cap = cap };
+	*t = (struct spw_text){ .at = buf, .cap = cap };
 	buf[0] = '\0';
 }
 
 void
-spw_str_putn(struct spw_str *t, const char *s, size_t n)
+spw_text_putn(struct spw_text *t, const char *s, size_t n)
 {
 	size_t room = t->cap - 1 - t->len;
 
@@ -29,19 +29,19 @@ spw_str_putn(struct spw_str *t, const char *s, size_t n)
 }
 
 void
-spw_str_put(struct spw_str *t, const char *s)
+spw_text_put(struct spw_text *t, const char *s)
 {
-	spw_str_putn(t, s, strlen(s));
+	spw_text_putn(t, s, strlen(s));
 }
 
 void
-spw_str_putc(struct spw_str *t, char c)
+spw_text_putc(struct spw_text *t, char c)
 {
-	spw_str_putn(t, &c, 1);
+	spw_text_putn(t, &c, 1);
 }
 
 void
-spw_str_u64(struct spw_str *t, uint64_t v)
+spw_text_u64(struct spw_text *t, uint64_t v)
 {
 	char digits[20];		/* 2^64 has twenty of them */
 	size_t i = sizeof(digits);
@@ -49,38 +49,38 @@ spw_str_u64(struct spw_str *t, uint64_t v)
 	do
 		digits[--i] = '0' + v % 10;
 	while (v /= 10);
-	spw_str_putn(t, digits + i, sizeof(digits) - i);
+	spw_text_putn(t, digits + i, sizeof(digits) - i);
 }
 
 static void
-put_octal(struct spw_str *t, unsigned v)
+put_octal(struct spw_text *t, unsigned v)
 {
 	for (int shift = 9; shift >= 0; shift -= 3)
-		spw_str_putc(t, '0' + (v >> shift & 7));
+		spw_text_putc(t, '0' + (v >> shift & 7));
 }
 
 void
-spw_str_size(struct spw_str *t, uint64_t bytes)
+spw_text_size(struct spw_text *t, uint64_t bytes)
 {
 	static const char unit[] = "BKMGTPE";
 	unsigned u = 0;
 
 	while (u < sizeof(unit) - 2 && bytes >> (10 * (u + 1)))
 		u++;
-	spw_str_u64(t, bytes >> (10 * u));
+	spw_text_u64(t, bytes >> (10 * u));
 	if (u && bytes >> (10 * u) < 10) {
-		spw_str_putc(t, '.');
+		spw_text_putc(t, '.');
 		/* the ten bits below the unit, as tenths */
-		spw_str_u64(t, (bytes >> (10 * (u - 1)) & 1023) * 10 / 1024);
+		spw_text_u64(t, (bytes >> (10 * (u - 1)) & 1023) * 10 / 1024);
 	}
-	spw_str_putc(t, ' ');
-	spw_str_putc(t, unit[u]);
+	spw_text_putc(t, ' ');
+	spw_text_putc(t, unit[u]);
 	if (u)
-		spw_str_put(t, "iB");
+		spw_text_put(t, "iB");
 }
 
 void
-spw_str_duration(struct spw_str *t, uint64_t ns)
+spw_text_duration(struct spw_text *t, uint64_t ns)
 {
 	static const struct { uint64_t ns; const char *name; } unit[] = {
 		{ 86400000000000, "d" }, { 3600000000000, "h" },
@@ -90,17 +90,17 @@ spw_str_duration(struct spw_str *t, uint64_t ns)
 	unsigned u = 0;
 
 	if (ns == UINT64_MAX) {
-		spw_str_put(t, "none");
+		spw_text_put(t, "none");
 		return;
 	}
 	if (!ns) {
-		spw_str_put(t, "0s");
+		spw_text_put(t, "0s");
 		return;
 	}
 	while (ns % unit[u].ns)
 		u++;
-	spw_str_u64(t, ns / unit[u].ns);
-	spw_str_put(t, unit[u].name);
+	spw_text_u64(t, ns / unit[u].ns);
+	spw_text_put(t, unit[u].name);
 }
 
 /* Length of a well-formed UTF-8 sequence at s and its value, else 0. */
@@ -137,7 +137,7 @@ is_unsafe(uint32_t v)
 }
 
 size_t
-spw_str_char(const char *s, size_t n)
+spw_text_char(const char *s, size_t n)
 {
 	const unsigned char *c = (const unsigned char *)s;
 	uint32_t v;
@@ -150,19 +150,19 @@ spw_str_char(const char *s, size_t n)
 }
 
 static void
-put_hex(struct spw_str *t, unsigned char c)
+put_hex(struct spw_text *t, unsigned char c)
 {
 	static const char hex[] = "0123456789abcdef";
 	const char out[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
 
-	spw_str_putn(t, out, sizeof(out));
+	spw_text_putn(t, out, sizeof(out));
 }
 
 void
-spw_str_escaped(struct spw_str *t, const char *s, size_t n)
+spw_text_escaped(struct spw_text *t, const char *s, size_t n)
 {
 	while (n) {
-		size_t len = spw_str_char(s, n);
+		size_t len = spw_text_char(s, n);
 
 		/* a character is put whole or not at all */
 		if (t->cap - 1 - t->len < (len ? len : 4)) {
@@ -170,7 +170,7 @@ spw_str_escaped(struct spw_str *t, const char *s, size_t n)
 			return;
 		}
 		if (len) {
-			spw_str_putn(t, s, len);
+			spw_text_putn(t, s, len);
 		} else {
 			put_hex(t, *s);
 			len = 1;
@@ -181,37 +181,37 @@ spw_str_escaped(struct spw_str *t, const char *s, size_t n)
 }
 
 static void
-put_quoted(struct spw_str *t, const char *s, size_t n)
+put_quoted(struct spw_text *t, const char *s, size_t n)
 {
 	size_t done = 0, at, len;
 
-	spw_str_putc(t, '"');
+	spw_text_putc(t, '"');
 	while (spw_secret_find(s, n, done, &at, &len)) {
-		spw_str_escaped(t, s + done, at - done);
-		spw_str_put(t, "***");
+		spw_text_escaped(t, s + done, at - done);
+		spw_text_put(t, "***");
 		done = at + len;
 	}
-	spw_str_escaped(t, s + done, n - done);
-	spw_str_putc(t, '"');
+	spw_text_escaped(t, s + done, n - done);
+	spw_text_putc(t, '"');
 }
 
 void
-spw_str_vfmt(struct spw_str *t, const char *fmt, va_list ap)
+spw_text_vfmt(struct spw_text *t, const char *fmt, va_list ap)
 {
 	const char *s;
 
 	for (; *fmt; fmt++) {
 		if (*fmt != '%') {
-			spw_str_putc(t, *fmt);
+			spw_text_putc(t, *fmt);
 			continue;
 		}
 		switch (*++fmt) {
 		case 's':
-			spw_str_put(t, va_arg(ap, const char *));
+			spw_text_put(t, va_arg(ap, const char *));
 			break;
 		case 'e':
 			s = va_arg(ap, const char *);
-			spw_str_escaped(t, s, strlen(s));
+			spw_text_escaped(t, s, strlen(s));
 			break;
 		case 'q':
 			s = va_arg(ap, const char *);
@@ -219,20 +219,20 @@ spw_str_vfmt(struct spw_str *t, const char *fmt, va_list ap)
 			break;
 		case 'E':
 			s = va_arg(ap, const char *);
-			spw_str_escaped(t, s, va_arg(ap, size_t));
+			spw_text_escaped(t, s, va_arg(ap, size_t));
 			break;
 		case 'Q':
 			s = va_arg(ap, const char *);
 			put_quoted(t, s, va_arg(ap, size_t));
 			break;
 		case 'u':
-			spw_str_u64(t, va_arg(ap, unsigned));
+			spw_text_u64(t, va_arg(ap, unsigned));
 			break;
 		case 'l':
-			spw_str_u64(t, va_arg(ap, uint64_t));
+			spw_text_u64(t, va_arg(ap, uint64_t));
 			break;
 		case 'z':
-			spw_str_size(t, va_arg(ap, uint64_t));
+			spw_text_size(t, va_arg(ap, uint64_t));
 			break;
 		case 'o':
 			put_octal(t, va_arg(ap, unsigned));
@@ -240,17 +240,17 @@ spw_str_vfmt(struct spw_str *t, const char *fmt, va_list ap)
 		case '\0':
 			return;
 		default:
-			spw_str_putc(t, *fmt);
+			spw_text_putc(t, *fmt);
 		}
 	}
 }
 
 void
-spw_str_fmt(struct spw_str *t, const char *fmt, ...)
+spw_text_fmt(struct spw_text *t, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	spw_str_vfmt(t, fmt, ap);
+	spw_text_vfmt(t, fmt, ap);
 	va_end(ap);
 }
