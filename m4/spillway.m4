@@ -71,7 +71,8 @@ SPW_RESULT([mpi], [$2])
 
 # SPW_WITH_TILEDB(used-by)
 # Only a file to open at run time: named by SPILLWAY_TILEDB_LIB, where
-# tools/tiledb-library puts it, or on the loader's path.
+# tools/tiledb-library puts it, or on the loader's path.  The module that
+# opens it needs nothing to build, so only a no leaves it out.
 AC_DEFUN([SPW_WITH_TILEDB], [
 SPW_ARG_WITH([tiledb], [expect the TileDB library at run time])
 AS_IF([test "x$with_tiledb" != xno], [
@@ -90,6 +91,7 @@ AS_IF([test "x$with_tiledb" != xno], [
 		[AC_MSG_ERROR([--with-tiledb: library not found; get it with tools/tiledb-library])])
 ])
 SPW_RESULT([tiledb], [$1])
+AM_CONDITIONAL([TILEDB_MODULE], [test "x$with_tiledb" != xno])
 ])
 
 # SPW_NEED_CFLAGS(switch, flags, program)

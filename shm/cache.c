@@ -458,6 +458,7 @@ spw_cache_read(struct spw_me *me, const struct spw_target *t, void *buf,
 	struct spw_file *f = &me->map->files[t->file];
 	uint64_t size = atomic_load_explicit(&f->size, memory_order_acquire);
 	uint64_t done = 0, missed = 0;	/* missed: bytes before done to read */
+	uint64_t served = 0;
 	uint8_t *to = buf;
 	int r = 0;
 
@@ -476,11 +477,14 @@ spw_cache_read(struct spw_me *me, const struct spw_target *t, void *buf,
 
 		if (read_block(me, t, at, len, to + done, &r) == MISSING) {
 			missed += len;
-		} else if (missed && r == 0) {
+			done += len;
+			continue;
+		}
+		if (missed && r == 0)
 			r = read_home(t, to + done - missed, missed,
 				      at - missed);
-			missed = 0;
-		}
+		missed = 0;
+		served += len;
 		done += len;
 	}
 	if (missed && r == 0)
@@ -488,7 +492,7 @@ spw_cache_read(struct spw_me *me, const struct spw_target *t, void *buf,
 			      off + done - missed);
 	if (r < 0)
 		return r;
-	me->lane->count.reads++;
-	me->lane->count.bytes_read += n;
+	me->lane->count.reads += served != 0;
+	me->lane->count.bytes_read += served;
 	return (int64_t)n;
 }

@@ -88,7 +88,7 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 	struct spw_map *map = me->map;
 	uint32_t file;
 
-	if (strlen(seen->path) >= SPW_PATH_MAX)
+	if (strlen(seen->path) >= SPW_FILE_PATH)
 		return -ENAMETOOLONG;
 	if (!spw_pool_take(me, SPW_POOL_FILES, 1, &file))
 		return -ENOSPC;

@@ -12,13 +12,11 @@ enum { POLL_US = 50, LOOK_MS = 100 };
 
 int (*spw_gate_need_drainer)(struct spw_map *map);
 
-void
-spw_gate_close(struct spw_me *me, uint32_t file)
+static void
+wait_for_insiders(struct spw_me *me, uint32_t file)
 {
 	struct spw_map *map = me->map;
 
-	spw_guard_enter();
-	spw_lock(me, SPW_LOCK_GATE, &map->files[file].gate);
 	atomic_thread_fence(memory_order_seq_cst);
 	for (uint32_t i = 0; i < spw_lane_count(map); i++) {
 		struct spw_lane *lane = &map->lanes[i];
@@ -32,6 +30,26 @@ spw_gate_close(struct spw_me *me, uint32_t file)
 			}
 		}
 	}
+}
+
+void
+spw_gate_close(struct spw_me *me, uint32_t file)
+{
+	spw_guard_enter();
+	spw_lock(me, SPW_LOCK_GATE, &me->map->files[file].gate);
+	wait_for_insiders(me, file);
+}
+
+bool
+spw_gate_try_close(struct spw_me *me, uint32_t file)
+{
+	spw_guard_enter();
+	if (!spw_lock_try(me, SPW_LOCK_GATE, &me->map->files[file].gate)) {
+		spw_guard_leave();
+		return false;
+	}
+	wait_for_insiders(me, file);
+	return true;
 }
 
 void

@@ -27,6 +27,7 @@ spw_gate_pass(struct spw_me *me, uint32_t file)
 /* Closes the gate and waits until nobody publishes in the file. The holder
  * may call the kernel, and may not pass gates. Signals stay deferred. */
 void spw_gate_close(struct spw_me *me, uint32_t file);
+bool spw_gate_try_close(struct spw_me *me, uint32_t file);	/* the drainer's */
 void spw_gate_open(struct spw_me *me, uint32_t file);
 
 /* Keeps the drainer away from the file and waits for what it is writing

@@ -68,7 +68,7 @@
  *
  * LOCK ORDER (enum spw_lock_class): gate, append, fbucket, block, bucket;
  * ofd and gone stand alone. A thread holds one lock of a class at most.
- * The drainer never takes a gate.
+ * The drainer never waits for a gate: its holder may be waiting for it.
  */
 #ifndef SPW_SHM_LAYOUT_H
 #define SPW_SHM_LAYOUT_H
@@ -86,7 +86,7 @@
 #define SPW_BATCH	16			/* blocks published at once */
 #define SPW_RANGES	4			/* pieces kept per block */
 #define SPW_JOB_MAX	64
-#define SPW_PATH_MAX	760			/* fills a file record to 1 KiB */
+#define SPW_FILE_PATH	760			/* fills a file record to 1 KiB */
 #define SPW_MAP_FDS	256			/* fds in a map chunk */
 #define SPW_MAP_CHUNKS	256			/* chunks a process may have */
 #define SPW_SPARES	64			/* slots a lane keeps at hand */
@@ -228,7 +228,7 @@ struct spw_file {
 	int32_t holder_fd;		/* under this descriptor */
 	uint32_t path_len;
 	uint8_t pad[100];
-	char path[SPW_PATH_MAX];
+	char path[SPW_FILE_PATH];
 };
 static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
 

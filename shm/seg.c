@@ -14,10 +14,11 @@
 
 #include "shm/crc32c.h"
 #include "shm/sys.h"
+#include "shm/text.h"
 #include "shm/util.h"
 
 enum {
-	LANES = 1024, PROCS = 1024, MAPS = 4096,
+	LANES = 4096, PROCS = 1024, MAPS = 4096,
 	FILES_MIN = 1024, FILES_MAX = 65536,
 	GROW_MAX = 16384,		/* items at once: 64 MiB of slots */
 };
@@ -52,17 +53,13 @@ layout_hash(void)
 int
 spw_seg_path(const char *dir, const char *job, char *buf, size_t cap)
 {
-	struct spw_text t = spw_text_on(buf, cap);
+	struct spw_text t;
 
-	spw_text_add(&t, dir);
-	spw_text_add(&t, "/spillway.");
-	spw_text_num(&t, spw_sys_geteuid());
-	spw_text_add(&t, "/");
-	if (job) {
-		spw_text_add(&t, job);
-		spw_text_add(&t, ".seg");
-	}
-	return t.full ? -ENAMETOOLONG : 0;
+	spw_text_init(&t, buf, cap);
+	spw_text_fmt(&t, "%s/spillway.%u/", dir, spw_sys_geteuid());
+	if (job)
+		spw_text_fmt(&t, "%s.seg", job);
+	return t.cut ? -ENAMETOOLONG : 0;
 }
 
 static int
@@ -356,11 +353,12 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 		.uid = spw_sys_geteuid(), .block_size = SPW_BLOCK_SIZE,
 		.delay_ms = req->delay_ms,
 	};
-	struct spw_text job = spw_text_on(f.job, sizeof(f.job));
+	struct spw_text job;
 	char *base;
 	int r;
 
-	spw_text_add(&job, req->job);
+	spw_text_init(&job, f.job, sizeof(f.job));
+	spw_text_put(&job, req->job);
 	read_boot_id(f.boot_id);
 	lay_out(&f, req);
 	r = spw_sys_ftruncate(fd, f.size);
@@ -379,15 +377,15 @@ static int
 publish(struct spw_map *map, int fd)
 {
 	char self[40];
-	struct spw_text t = spw_text_on(self, sizeof(self));
+	struct spw_text t;
 	struct stat st;
 	int r = spw_sys_fstat(fd, &st);
 
 	if (r < 0)
 		return r;
 	map->ino = st.st_ino;
-	spw_text_add(&t, "/proc/self/fd/");
-	spw_text_num(&t, (uint64_t)fd);
+	spw_text_init(&t, self, sizeof(self));
+	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
 	return (int)spw_syscall(SYS_linkat, AT_FDCWD, (long)self, AT_FDCWD,
 				(long)map->path, AT_SYMLINK_FOLLOW, 0);
 }
@@ -459,14 +457,15 @@ spw_seg_attach(const char *path, struct spw_map *ret_map)
 	int fd = spw_sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 	struct spw_map map = { 0 };
 	struct spw_seg_fixed fixed;
-	struct spw_text t = spw_text_on(map.path, sizeof(map.path));
+	struct spw_text t;
 	char *base;
 	int r;
 
 	if (fd < 0)
 		return fd == -ELOOP ? -EPERM : fd;
-	spw_text_add(&t, path);
-	r = t.full ? -ENAMETOOLONG : check(fd, &fixed, &map.ino);
+	spw_text_init(&t, map.path, sizeof(map.path));
+	spw_text_put(&t, path);
+	r = t.cut ? -ENAMETOOLONG : check(fd, &fixed, &map.ino);
 	if (r == 0)
 		r = map_file(fd, fixed.size, &base);
 	spw_sys_close(fd);

@@ -50,41 +50,4 @@ spw_now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* A bounded string under construction; full says that something was cut. */
-struct spw_text {
-	char *at, *end;			/* end: last byte, kept for the NUL */
-	bool full;
-};
-
-static inline struct spw_text
-spw_text_on(char *buf, size_t cap)
-{
-	struct spw_text t = { buf, buf + cap - 1, false };
-
-	buf[0] = '\0';
-	return t;
-}
-
-static inline void
-spw_text_add(struct spw_text *t, const char *s)
-{
-	while (*s && t->at < t->end)
-		*t->at++ = *s++;
-	*t->at = '\0';
-	t->full |= *s != '\0';
-}
-
-static inline void
-spw_text_num(struct spw_text *t, uint64_t n)
-{
-	char digits[24];
-	char *p = digits + sizeof(digits) - 1;
-
-	*p = '\0';
-	do
-		*--p = (char)('0' + n % 10);
-	while (n /= 10);
-	spw_text_add(t, p);
-}
-
 #endif

@@ -6,10 +6,32 @@
 
 LDADD = libback.la
 
-tests_units =
+tests_units = \
+	tests/codec-conformance \
+	tests/replay-codec \
+	tests/unit-crc32c
+
+tests_codec_conformance_SOURCES = \
+	tests/codec-conformance.c \
+	tests/codec-samples.h \
+	tests/guarded.h
+tests_unit_crc32c_SOURCES = \
+	tests/unit-crc32c.c \
+	tests/guarded.h
+
+if TILEDB_MODULE
+tests_units += tests/tiledb-open
+tests_tiledb_open_SOURCES = \
+	tests/tiledb-open.c \
+	tests/guarded.h \
+	tiers/tiledb-lib.c
+tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
+endif
 
 tests_scripts = \
 	tests/completion.sh \
+	tests/module-exports.sh \
+	tests/module-missing.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/slowfs-twin.sh \
@@ -20,7 +42,13 @@ tests_scripts = \
 	tests/service-life.sh
 
 # Programs that scripts call.
-tests_helpers =
+tests_helpers = \
+	tests/list-features
+
+# A module from another version, to be refused.
+check_LTLIBRARIES = module-old.la
+module_old_la_SOURCES = tests/module-old.c
+module_old_la_LDFLAGS = $(module_ldflags)
 
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
@@ -51,8 +79,10 @@ EXTRA_DIST += $(tests_scripts) \
 # is tests/corpus/NAME.  Built with --enable-fuzzers; `make fuzz` runs each of
 # them FUZZ_RUNS times over a copy of the corpus.
 
-tests_fuzzers =
-tests_corpora =
+tests_fuzzers = \
+	tests/fuzz-codec
+tests_corpora = \
+	tests/corpus/codec
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
 fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
@@ -67,6 +97,21 @@ libfuzzed_la_LIBADD = $(back_libs)
 endif
 
 fuzz_link = -fsanitize=fuzzer,address,undefined
+
+# The same code without a fuzzer: runs over the corpus.
+tests_replay_codec_SOURCES = \
+	tests/fuzz-codec.c \
+	tests/guarded.h
+tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+
+if FUZZERS
+tests_fuzz_codec_SOURCES = $(tests_replay_codec_SOURCES)
+tests_fuzz_codec_CFLAGS = $(fuzz_cflags)
+tests_fuzz_codec_LDFLAGS = $(fuzz_link)
+tests_fuzz_codec_LDADD = libfuzzed.la
+EXTRA_tests_fuzz_codec_DEPENDENCIES = libspillway-engine.la \
+	$(spillway_modules)
+endif
 
 fuzz: $(tests_fuzzers)
 if FUZZERS

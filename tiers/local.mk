@@ -2,7 +2,53 @@
 # local.mk -- tiers/: places that hold bytes, and the codecs for them
 
 # Linked into the engine and the command.
-tiers_sources =
+tiers_sources = \
+	tiers/codec-none.c \
+	tiers/codec.c \
+	tiers/codec.h \
+	tiers/features.c \
+	tiers/features.h \
+	tiers/module.c \
+	tiers/module.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
 back_libs =
+
+# Modules, each with the library it is for.
+
+if HAVE_LZ4
+spillway_modules += codec-lz4.la
+codec_lz4_la_SOURCES = tiers/codec-lz4.c
+codec_lz4_la_CPPFLAGS = $(AM_CPPFLAGS) $(LZ4_CFLAGS)
+codec_lz4_la_LDFLAGS = $(module_ldflags)
+codec_lz4_la_LIBADD = $(LZ4_LIBS)
+endif
+
+if HAVE_ZSTD
+spillway_modules += codec-zstd.la
+codec_zstd_la_SOURCES = tiers/codec-zstd.c
+codec_zstd_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
+codec_zstd_la_LDFLAGS = $(module_ldflags)
+codec_zstd_la_LIBADD = $(ZSTD_LIBS)
+endif
+
+if HAVE_BROTLI
+spillway_modules += codec-brotli.la
+codec_brotli_la_SOURCES = tiers/codec-brotli.c
+codec_brotli_la_CPPFLAGS = $(AM_CPPFLAGS) $(BROTLI_CFLAGS)
+codec_brotli_la_LDFLAGS = $(module_ldflags)
+codec_brotli_la_LIBADD = $(BROTLI_LIBS)
+endif
+
+if TILEDB_MODULE
+spillway_modules += tiledb.la
+tiledb_la_SOURCES = \
+	tiers/tiledb-api.h \
+	tiers/tiledb-lib.c \
+	tiers/tiledb-lib.h \
+	tiers/tiledb.c
+tiledb_la_LDFLAGS = $(module_ldflags)
+endif
+
+man_pages += \
+	tiers/spillway-codecs.7

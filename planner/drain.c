@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* drain.c -- the drainer's life: election, sleeping, working, leaving */
+#include "planner/drain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "planner/drainer.h"
+#include "shm/failpoint.h"
+#include "shm/files.h"
+#include "shm/gate.h"
+#include "shm/proc.h"
+#include "shm/ranges.h"
+#include "shm/util.h"
+
+enum {
+	SLICE_MS = 10,			/* between looks while it waits */
+	TIDY_MS = 250,			/* between looks for the dead */
+	STUCK_MS = 5000,		/* finish gives up after this long */
+};
+
+/* The fence: a dead drainer's I/O holds its lock until it is over. */
+static int
+take_office(struct spw_map *map)
+{
+	int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
+
+	if (fd != -EAGAIN ||
+	    spw_proc_start_time(atomic_load(&map->seg->drainer_pid)))
+		return fd;
+	return spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, true);
+}
+
+static uint32_t
+descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 256;
+	return (uint32_t)SPW_MIN(limit.rlim_cur, 1u << 20) / 4 * 3;
+}
+
+static void
+release(struct spw_drainer *d)
+{
+	if (d->homes)
+		for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++)
+			spw_home_close(d, i);
+	free(d->homes);
+	free(d->found);
+	free(d->touched);
+	free(d->asked);
+	free(d->tickets);
+	free(d);
+}
+
+static struct spw_drainer *
+allocate(struct spw_map *map)
+{
+	struct spw_drainer *d = calloc(1, sizeof(*d));
+	uint32_t nfiles = map->counts[SPW_POOL_FILES];
+
+	if (!d)
+		return NULL;
+	d->map = map;
+	d->homes = calloc(nfiles, sizeof(*d->homes));
+	d->found = calloc(map->counts[SPW_POOL_BLOCKS], sizeof(*d->found));
+	d->touched = calloc(nfiles / 64, sizeof(*d->touched));
+	d->asked = calloc(nfiles / 64, sizeof(*d->asked));
+	d->tickets = calloc(nfiles, sizeof(*d->tickets));
+	for (uint32_t i = 0; d->homes && i < nfiles; i++)
+		d->homes[i].fd = -1;
+	if (!d->homes || !d->found || !d->touched || !d->asked ||
+	    !d->tickets) {
+		release(d);
+		return NULL;
+	}
+	d->open_limit = descriptor_limit();
+	return d;
+}
+
+static void
+announce(struct spw_drainer *d, enum spw_drainer_host host)
+{
+	struct spw_seg *seg = d->map->seg;
+
+	d->epoch = (atomic_load(&seg->drainer_epoch) + 1) | 1;
+	atomic_store(&seg->drainer_epoch, d->epoch);
+	atomic_store(&seg->drainer_host, host);
+	atomic_store(&seg->drainer_pid, (uint32_t)spw_sys_getpid());
+	atomic_store(&seg->wake, SPW_DRAINER_AWAKE);
+}
+
+int
+spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
+		  struct spw_drainer **ret_drainer)
+{
+	struct spw_drainer *d;
+	int r = take_office(map);
+
+	if (r < 0)
+		return r;
+	d = allocate(map);
+	if (!d) {
+		spw_sys_close(r);
+		return -ENOMEM;
+	}
+	d->lock_fd = r;
+	r = spw_lane_claim(map, SPW_NONE, &d->me);
+	if (r < 0) {
+		spw_sys_close(d->lock_fd);
+		release(d);
+		return r;
+	}
+	announce(d, host);
+	spw_lane_adopt_all(&d->me);
+	spw_proc_reap(&d->me);
+	SPW_FAILPOINT("drain-takeover");
+	spw_pass_take_over(d);
+	*ret_drainer = d;
+	return 0;
+}
+
+static void
+tidy(struct spw_drainer *d, int64_t now)
+{
+	if (now - d->tidied_at < TIDY_MS)
+		return;
+	d->tidied_at = now;
+	spw_lane_adopt_all(&d->me);
+	spw_proc_reap(&d->me);
+	spw_forget_files(d);
+}
+
+static bool
+is_asked(const struct spw_map *map)
+{
+	for (uint32_t w = 0; w < map->counts[SPW_POOL_FILES] / 64; w++)
+		if (atomic_load(&map->asks[w]))
+			return true;
+	return false;
+}
+
+/* Long enough at rest, or so much that waiting makes no sense. */
+static bool
+is_due(struct spw_drainer *d, int64_t now)
+{
+	const struct spw_map *map = d->map;
+	uint32_t dirty = spw_count_dirty(map);
+
+	if (!dirty) {
+		d->dirty_since = 0;
+		return false;
+	}
+	if (!d->dirty_since)
+		d->dirty_since = now;
+	return now - d->dirty_since >= map->seg->fixed.delay_ms ||
+	       dirty > map->counts[SPW_POOL_SLOTS] / 8 ||
+	       atomic_load(&map->seg->closing);
+}
+
+static int
+work(struct spw_drainer *d, bool asked)
+{
+	uint32_t went = spw_pass(d, asked);
+
+	if (!asked)
+		d->dirty_since = 0;
+	if (spw_is_short_of_room(d))
+		spw_evict(d);
+	return (int)went;
+}
+
+static void
+rest(struct spw_drainer *d, int64_t ms)
+{
+	struct spw_seg *seg = d->map->seg;
+	uint32_t state = spw_any_dirty(d->map) ? SPW_DRAINER_DELAYED
+					       : SPW_DRAINER_ASLEEP;
+
+	if (state == SPW_DRAINER_DELAYED)
+		ms = SPW_MIN(ms, SLICE_MS);
+	atomic_store(&seg->wake, state);
+	/* Looked at again after the state is up: who came before it saw
+	 * AWAKE and did not call. */
+	if (is_asked(d->map) || atomic_load(&seg->want_room) ||
+	    (state == SPW_DRAINER_ASLEEP && spw_any_dirty(d->map)))
+		return;
+	spw_sys_futex_wait(&seg->wake, state, ms);
+}
+
+int
+spw_drainer_serve(struct spw_drainer *d, int ms)
+{
+	int64_t now = spw_now_ms();
+	int64_t until = now + ms;
+
+	for (; now < until; now = spw_now_ms()) {
+		int went = 0;
+
+		tidy(d, now);
+		spw_home_secure(d);
+		if (is_asked(d->map))
+			return work(d, true);
+		if (is_due(d, now) || spw_is_short_of_room(d))
+			went = work(d, false);
+		if (went)
+			return went;
+		rest(d, SPW_MIN(until - now, TIDY_MS));
+	}
+	return 0;
+}
+
+static bool
+is_all_home(struct spw_drainer *d)
+{
+	struct spw_drain_left left;
+
+	spw_drainer_left(d->map, &left);
+	return left.bytes == 0;
+}
+
+int
+spw_drainer_finish(struct spw_drainer *d, int64_t ms)
+{
+	struct spw_seg *seg = d->map->seg;
+	int64_t start = spw_now_ms(), moved = start;
+
+	atomic_store(&seg->closing, 1);
+	while (!is_all_home(d)) {
+		int64_t now = spw_now_ms();
+
+		if (work(d, false))
+			moved = now;
+		else
+			spw_sys_sleep_us(SLICE_MS * 1000);
+		tidy(d, now);
+		if ((ms >= 0 && now - start >= ms) ||
+		    (ms < 0 && now - moved >= STUCK_MS))
+			break;
+	}
+	atomic_store(&seg->closing, 0);
+	return is_all_home(d) ? 0 : -EBUSY;
+}
+
+static uint64_t
+count_bytes(const struct spw_block_state *s)
+{
+	struct spw_ranges all = s->dirty;
+	uint8_t n = SPW_MIN(s->ndirty, SPW_RANGES);
+	uint64_t bytes = 0;
+
+	if (!spw_ranges_unite(&all, &n, &s->moving,
+			      SPW_MIN(s->nmoving, SPW_RANGES)))
+		return SPW_BLOCK_SIZE;
+	for (uint8_t i = 0; i < n; i++)
+		bytes += all.r[i].to - all.r[i].from;
+	return bytes;
+}
+
+void
+spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
+{
+	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
+					     [SPW_POOL_BLOCKS].ready),
+				 map->counts[SPW_POOL_BLOCKS]);
+	struct spw_drain_left left = { 0, 0, 0 };
+
+	for (uint32_t i = 0; i < ready; i++) {
+		const struct spw_block *b = &map->blocks[i];
+
+		if (!(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
+		      SPW_IN_USE) || !spw_block_is_dirty(b) ||
+		    b->file >= map->counts[SPW_POOL_FILES] ||
+		    atomic_load(&map->files[b->file].flags) &
+		    SPW_FILE_UNLINKED)
+			continue;
+		left.bytes += count_bytes(&b->state);
+	}
+	for (uint32_t i = 0; left.bytes && i < map->counts[SPW_POOL_FILES];
+	     i++) {
+		const struct spw_file *f = &map->files[i];
+
+		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
+		      SPW_IN_USE) || !spw_file_is_unsettled(f))
+			continue;
+		left.files++;
+		if (atomic_load(&f->err))
+			left.err = atomic_load(&f->err);
+	}
+	*ret_left = left;
+}
+
+bool
+spw_drainer_is_deserted(struct spw_drainer *d)
+{
+	return spw_proc_reap(&d->me) == 0;
+}
+
+void
+spw_drainer_stop(struct spw_drainer *d)
+{
+	struct spw_seg *seg = d->map->seg;
+	int lock_fd = d->lock_fd;
+
+	spw_lane_release(&d->me);
+	atomic_store(&seg->wake, SPW_DRAINER_NONE);
+	atomic_store(&seg->drainer_pid, 0);
+	release(d);
+	spw_sys_close(lock_fd);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* evict.c -- giving memory back: clean blocks by second chance, idle files */
+#include "planner/drainer.h"
+#include "shm/files.h"
+#include "shm/gate.h"
+#include "shm/util.h"
+
+enum { IDLE_MS = 2000 };
+
+static uint32_t
+ready_slots(const struct spw_map *map)
+{
+	return SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_SLOTS].ready),
+		       map->counts[SPW_POOL_SLOTS]);
+}
+
+bool
+spw_is_short_of_room(struct spw_drainer *d)
+{
+	const struct spw_map *map = d->map;
+
+	if (atomic_load(&map->seg->want_room))
+		return true;
+	return ready_slots(map) == map->counts[SPW_POOL_SLOTS] &&
+	       spw_pool_free(map, SPW_POOL_SLOTS) <
+	       map->counts[SPW_POOL_SLOTS] / 8;
+}
+
+/* Removes the block if it is clean and was not used since the hand passed. */
+static bool
+evict_one(struct spw_drainer *d, uint32_t idx)
+{
+	struct spw_block *b = &d->map->blocks[idx];
+	struct spw_key key = { b->file, b->file_gen, b->number };
+	bool gone = false;
+
+	if (key.file >= d->map->counts[SPW_POOL_FILES] ||
+	    !(atomic_load(&d->map->owners[SPW_POOL_BLOCKS][idx]) &
+	      SPW_IN_USE))
+		return false;
+	if (atomic_exchange(&b->used, 0) || spw_block_is_dirty(b))
+		return false;
+	spw_guard_enter();
+	if (spw_block_lock_index(&d->me, idx, &key)) {
+		if (spw_block_is_dirty(b)) {
+			spw_unlock(&b->lock);
+		} else {
+			spw_block_remove(&d->me, idx);
+			gone = true;
+		}
+	}
+	spw_guard_leave();
+	return gone;
+}
+
+void
+spw_evict(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	uint32_t ready = ready_slots(map);
+	uint32_t nblocks = SPW_MIN(atomic_load(&map->seg->pools
+					       [SPW_POOL_BLOCKS].ready),
+				   map->counts[SPW_POOL_BLOCKS]);
+	uint32_t free_now = spw_pool_free(map, SPW_POOL_SLOTS);
+	uint32_t freed = 0;
+
+	/* Two rounds: the first takes away the second chances. */
+	for (uint32_t i = 0; i < 2 * nblocks &&
+	     free_now + freed < ready / 4; i++) {
+		d->clock_hand = d->clock_hand + 1 < nblocks
+				? d->clock_hand + 1 : 0;
+		freed += evict_one(d, d->clock_hand);
+	}
+	if (free_now + freed) {
+		atomic_store(&map->seg->want_room, 0);
+		atomic_fetch_add(&map->seg->room, 1);
+		spw_sys_futex_wake(&map->seg->room, INT32_MAX);
+	}
+}
+
+/* Behind the gate, so that no writer of a late opener is in there. */
+static void
+drop_blocks(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+
+	if (!spw_gate_try_close(&d->me, file))
+		return;
+	if (!atomic_load(&f->opens) &&
+	    (!spw_file_is_unsettled(f) ||
+	     atomic_load(&f->flags) & SPW_FILE_UNLINKED)) {
+		spw_gate_drop(&d->me, file, 0);
+		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_UNSETTLED);
+		/* Nothing is left to count; a killed remover may have left
+		 * the count too high. */
+		atomic_store(&f->nblocks, 0);
+	}
+	spw_gate_open(&d->me, file);
+}
+
+static void
+forget(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+
+	drop_blocks(d, file);
+	if (!atomic_load(&f->opens) && spw_file_reap(&d->me, file))
+		spw_home_close(d, file);
+}
+
+void
+spw_forget_files(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	uint32_t count = map->counts[SPW_POOL_FILES];
+	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
+					     [SPW_POOL_FILES].ready), count);
+	bool hurry = spw_pool_free(map, SPW_POOL_FILES) + (count - ready) <
+		     count / 2 || d->nopen > d->open_limit / 2;
+	int64_t now = spw_now_ms();
+
+	for (uint32_t i = 0; i < ready; i++) {
+		struct spw_file *f = &map->files[i];
+		struct spw_home *h = &d->homes[i];
+		bool unlinked = atomic_load(&f->flags) & SPW_FILE_UNLINKED;
+
+		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
+		      SPW_IN_USE) || atomic_load(&f->opens) ||
+		    atomic_load(&f->inflight) ||
+		    (spw_file_is_unsettled(f) && !unlinked)) {
+			h->idle_since = 0;
+			continue;
+		}
+		if (!h->idle_since)
+			h->idle_since = now;
+		if (unlinked || hurry || now - h->idle_since > IDLE_MS)
+			forget(d, i);
+	}
+}

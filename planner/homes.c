@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* homes.c -- the home files: found, held open, stamped with the right times */
+
+/*
+ * The drainer opens a file through a process that has it open: that works for
+ * renamed and unlinked files alike. If nobody has it open any more, the path
+ * noted at open is tried, then its directory is searched for the inode. As
+ * long as a file is held open its inode cannot be reused.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "planner/drainer.h"
+#include "shm/files.h"
+#include "shm/proc.h"
+#include "shm/sys.h"
+#include "shm/text.h"
+#include "shm/util.h"
+
+enum { OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME };
+
+static int64_t
+nanoseconds(const struct timespec *ts)
+{
+	return (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec;
+}
+
+static bool
+is_file(int fd, const struct spw_file *f)
+{
+	struct stat st;
+
+	return spw_sys_fstat(fd, &st) == 0 && st.st_ino == f->ino &&
+	       st.st_dev == f->dev;
+}
+
+static int
+open_checked(const char *path, int flags, const struct spw_file *f)
+{
+	int fd = spw_sys_open(path, O_RDWR | OPEN_FLAGS | flags, 0);
+
+	if (fd == -EPERM)		/* O_NOATIME is the owner's right */
+		fd = spw_sys_open(path, O_RDWR | flags |
+				  (OPEN_FLAGS & ~O_NOATIME), 0);
+	if (fd == -EACCES)
+		fd = spw_sys_open(path, O_WRONLY | flags |
+				  (OPEN_FLAGS & ~O_NOATIME), 0);
+	if (fd >= 0 && !is_file(fd, f)) {
+		spw_sys_close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static int
+open_at_holder(uint32_t pid, int fd, const struct spw_file *f)
+{
+	char path[48];
+	struct spw_text t;
+
+	spw_text_init(&t, path, sizeof(path));
+	spw_text_fmt(&t, "/proc/%u/fd/%u", pid, (unsigned)fd);
+	return open_checked(path, 0, f);
+}
+
+/* Any process of the job that has it open. */
+static int
+open_at_any_holder(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_map *map = d->map;
+	const struct spw_file *f = &map->files[file];
+	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_PROCS]
+					 .ready),
+			     map->counts[SPW_POOL_PROCS]);
+
+	for (uint32_t p = 0; p < n; p++) {
+		uint32_t pid = atomic_load(&map->procs[p].pid);
+
+		for (int fd = 0; pid && fd < SPW_MAP_FDS * SPW_MAP_CHUNKS;
+		     fd++) {
+			uint32_t ofd;
+			int got;
+
+			if (map->procs[p].chunks[fd / SPW_MAP_FDS] ==
+			    SPW_NONE) {
+				fd |= SPW_MAP_FDS - 1;
+				continue;
+			}
+			ofd = spw_proc_get_fd(map, p, fd);
+			if (!ofd || ofd > map->counts[SPW_POOL_OFDS] ||
+			    map->ofds[ofd - 1].file != file)
+				continue;
+			got = open_at_holder(pid, fd, f);
+			if (got >= 0)
+				return got;
+		}
+	}
+	return -ENOENT;
+}
+
+static int
+open_in_directory(const struct spw_file *f)
+{
+	char path[SPW_FILE_PATH + 258];
+	struct dirent *e;
+	size_t len;
+	int fd = -ENOENT;
+	DIR *dir;
+
+	memcpy(path, f->path, SPW_FILE_PATH);
+	path[SPW_FILE_PATH - 1] = '\0';
+	if (!strrchr(path, '/'))
+		return -ENOENT;
+	len = (size_t)(strrchr(path, '/') - path) + 1;
+	path[len] = '\0';
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (fd < 0 && (e = readdir(dir)))
+		if (e->d_ino == f->ino) {
+			strncpy(path + len, e->d_name, 256);
+			fd = open_checked(path, O_NOFOLLOW, f);
+		}
+	closedir(dir);
+	return fd;
+}
+
+static int
+find_home(struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_file *f = &d->map->files[file];
+	char path[SPW_FILE_PATH];
+	int fd = open_at_holder(f->holder_pid, f->holder_fd, f);
+
+	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE)
+		return fd;
+	memcpy(path, f->path, sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	fd = open_checked(path, O_NOFOLLOW, f);
+	if (fd < 0 && fd != -EACCES)
+		fd = open_at_any_holder(d, file);
+	if (fd < 0 && fd != -EACCES)
+		fd = open_in_directory(f);
+	return fd;
+}
+
+/* Closes homes that can be had again: settled and named. */
+static void
+close_some(struct spw_drainer *d)
+{
+	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++) {
+		const struct spw_file *f = &d->map->files[i];
+
+		if (d->homes[i].fd >= 0 && !spw_file_is_unsettled(f) &&
+		    !(atomic_load(&f->flags) & SPW_FILE_UNLINKED))
+			spw_home_close(d, i);
+	}
+}
+
+int
+spw_home_open(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+	struct spw_home *h = &d->homes[file];
+	struct stat st;
+	int fd;
+
+	if (h->fd >= 0 && h->gen == f->gen)
+		return h->fd;
+	spw_home_close(d, file);
+	if (d->nopen >= d->open_limit)
+		close_some(d);
+	fd = find_home(d, file);
+	if (fd < 0)
+		return fd;
+	h->fd = fd;
+	h->gen = f->gen;
+	h->retry_at = h->idle_since = 0;
+	d->nopen++;
+	if (spw_sys_fstat(fd, &st) == 0 && st.st_nlink == 0)
+		spw_file_flag(f, SPW_FILE_UNLINKED);
+	atomic_store(&f->handled, d->epoch);
+	return fd;
+}
+
+void
+spw_home_close(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_home *h = &d->homes[file];
+
+	if (h->fd < 0)
+		return;
+	spw_sys_close(h->fd);
+	h->fd = -1;
+	d->nopen--;
+}
+
+void
+spw_home_secure(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+
+	for (uint32_t w = 0; w < map->counts[SPW_POOL_BLOCKS] / 64; w++) {
+		uint64_t bits = atomic_load_explicit(&map->dirty[w],
+						     memory_order_relaxed);
+
+		for (; bits; bits &= bits - 1) {
+			uint32_t file = map->blocks[w * 64 + (uint32_t)
+				__builtin_ctzll(bits)].file;
+
+			if (file >= map->counts[SPW_POOL_FILES] ||
+			    (d->homes[file].fd >= 0 &&
+			     d->homes[file].gen == map->files[file].gen) ||
+			    d->homes[file].retry_at > spw_now_ms())
+				continue;
+			if (spw_home_open(d, file) < 0)
+				d->homes[file].retry_at = spw_now_ms() + 100;
+		}
+	}
+}
+
+void
+spw_home_stamp(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+	int64_t wtime = atomic_load(&f->wtime);
+	struct timespec ts[2] = {
+		{ 0, UTIME_OMIT },
+		{ wtime / 1000000000, wtime % 1000000000 },
+	};
+	int fd = d->homes[file].fd;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (atomic_load(&f->flags) & SPW_FILE_TIMES)
+		(void)futimens(fd, ts);	/* a foreign file keeps its own */
+	if (spw_sys_fstat(fd, &st) < 0)
+		return;
+	atomic_store(&f->home_mtime, nanoseconds(&st.st_mtim));
+	atomic_store(&f->home_ctime, nanoseconds(&st.st_ctim));
+	if (st.st_nlink == 0)
+		spw_file_flag(f, SPW_FILE_UNLINKED);
+}

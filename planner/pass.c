@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pass.c -- one pass over the dirty map: merge neighbours, write them home */
+
+/*
+ * Candidates are read without locks and sorted by file and number. Each is
+ * then locked for a moment: its dirty ranges become moving, the slot stays
+ * where it is and is written from in place. Writers go on meanwhile; what
+ * they write is dirty again. When the write returned the moving ranges are
+ * forgotten; when it failed they are dirty again. file.inflight counts the
+ * blocks on their way, for those who close a gate and hold us off.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "planner/drainer.h"
+#include "shm/failpoint.h"
+#include "shm/files.h"
+#include "shm/gate.h"
+#include "shm/ranges.h"
+#include "shm/util.h"
+
+enum { RETRY_MS = 1000 };
+
+static uint32_t
+words(const struct spw_map *map)
+{
+	return map->counts[SPW_POOL_BLOCKS] / 64;
+}
+
+bool
+spw_any_dirty(const struct spw_map *map)
+{
+	for (uint32_t w = 0; w < words(map); w++)
+		if (atomic_load_explicit(&map->dirty[w], memory_order_relaxed))
+			return true;
+	return false;
+}
+
+uint32_t
+spw_count_dirty(const struct spw_map *map)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < words(map); w++)
+		n += (uint32_t)__builtin_popcountll(
+			atomic_load_explicit(&map->dirty[w],
+					     memory_order_relaxed));
+	return n;
+}
+
+static bool
+is_asked(const struct spw_map *map, uint32_t file)
+{
+	return atomic_load(&map->asks[file / 64]) >> file % 64 & 1;
+}
+
+static bool
+is_wanted(struct spw_drainer *d, uint32_t file, bool asked, int64_t now)
+{
+	const struct spw_file *f = &d->map->files[file];
+
+	if (is_asked(d->map, file))
+		return true;
+	if (asked || (d->homes[file].retry_at > now &&
+		      d->homes[file].gen == f->gen))
+		return false;
+	/* Nobody will open it again: only if its memory is needed. */
+	return !(atomic_load(&f->flags) & SPW_FILE_UNLINKED) ||
+	       atomic_load(&d->map->seg->want_room);
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct spw_key *x = &((const struct spw_candidate *)a)->key;
+	const struct spw_key *y = &((const struct spw_candidate *)b)->key;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static uint32_t
+collect(struct spw_drainer *d, bool asked)
+{
+	struct spw_map *map = d->map;
+	int64_t now = spw_now_ms();
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < words(map); w++) {
+		uint64_t bits = atomic_load(&map->dirty[w]);
+
+		for (; bits; bits &= bits - 1) {
+			uint32_t idx = w * 64 +
+				       (uint32_t)__builtin_ctzll(bits);
+			const struct spw_block *b = &map->blocks[idx];
+			uint32_t file = b->file;
+
+			if (file == SPW_NONE) {	/* set for nothing */
+				atomic_fetch_and(&map->dirty[w],
+						 ~(bits & -bits));
+				continue;
+			}
+			if (file >= map->counts[SPW_POOL_FILES] ||
+			    !is_wanted(d, file, asked, now))
+				continue;
+			d->found[n++] = (struct spw_candidate){
+				{ file, b->file_gen, b->number }, idx,
+			};
+		}
+	}
+	qsort(d->found, n, sizeof(*d->found), compare);
+	return n;
+}
+
+/* What must go home again: dirty and moving together. If they need too many
+ * pieces, all that is present: the slot holds it, so it is no lie. */
+static void
+redirty(struct spw_block_state *s)
+{
+	if (!spw_ranges_unite(&s->dirty, &s->ndirty, &s->moving,
+			      s->nmoving)) {
+		s->dirty = s->present;
+		s->ndirty = s->npresent;
+	}
+	s->nmoving = 0;
+	s->moving_slot = SPW_NONE;
+}
+
+/* Locks the block and turns dirty into moving. False: nothing to do here. */
+static bool
+depart(struct spw_drainer *d, const struct spw_candidate *c,
+       struct spw_block_state *ret_state)
+{
+	struct spw_map *map = d->map;
+	struct spw_file *f = &map->files[c->key.file];
+	struct spw_block *b = &map->blocks[c->idx];
+	struct spw_change change = { .scratch = SPW_NONE };
+	bool goes = false;
+
+	/* Ordered against spw_gate_hold: it raises hold, then looks here. */
+	atomic_fetch_add(&f->inflight, 1);
+	if (atomic_load(&f->hold)) {
+		atomic_fetch_sub(&f->inflight, 1);
+		return false;
+	}
+	/* Cleared before the look: a writer that comes later sets it again. */
+	atomic_fetch_and(&map->dirty[c->idx / 64], ~(1ull << c->idx % 64));
+	spw_guard_enter();
+	if (spw_block_lock_index(&d->me, c->idx, &c->key)) {
+		goes = b->state.ndirty && !b->state.nmoving;
+		if (goes) {
+			change.after = b->state;
+			change.after.moving = b->state.dirty;
+			change.after.nmoving = b->state.ndirty;
+			change.after.ndirty = 0;
+			change.after.moving_slot = b->state.slot;
+			spw_block_commit(&d->me, c->idx, &change);
+			*ret_state = change.after;
+		} else if (b->state.ndirty) {
+			spw_block_mark(map, c->idx);
+		}
+		spw_unlock(&b->lock);
+	}
+	spw_guard_leave();
+	if (!goes)
+		atomic_fetch_sub(&f->inflight, 1);
+	SPW_FAILPOINT("drain-departed");
+	return goes;
+}
+
+static void
+arrive(struct spw_drainer *d, uint32_t idx, const struct spw_key *key, int err)
+{
+	struct spw_map *map = d->map;
+	struct spw_block *b = &map->blocks[idx];
+	struct spw_change change = { .scratch = SPW_NONE };
+
+	spw_guard_enter();
+	if (spw_block_lock_index(&d->me, idx, key)) {
+		change.after = b->state;
+		if (err) {
+			redirty(&change.after);
+		} else {
+			change.after.nmoving = 0;
+			change.after.moving_slot = SPW_NONE;
+		}
+		spw_block_commit(&d->me, idx, &change);
+		spw_unlock(&b->lock);
+	}
+	spw_guard_leave();
+	atomic_fetch_sub(&map->files[key->file].inflight, 1);
+}
+
+static int
+write_all(int fd, struct iovec *iov, uint32_t n, uint64_t off)
+{
+	while (n) {
+		int64_t r = spw_sys_pwritev(fd, iov, (int)SPW_MIN(n, 1024u),
+					    off);
+
+		if (r == -EINTR || r == -EAGAIN)
+			continue;
+		if (r <= 0)
+			return r < 0 ? (int)r : -EIO;
+		off += (uint64_t)r;
+		while (n && (uint64_t)r >= iov->iov_len) {
+			r -= (int64_t)iov->iov_len;
+			iov++;
+			n--;
+		}
+		if (r) {
+			iov->iov_base = (char *)iov->iov_base + r;
+			iov->iov_len -= (size_t)r;
+		}
+	}
+	return 0;
+}
+
+static void
+note_failure(struct spw_drainer *d, uint32_t file, int err)
+{
+	spw_file_fail(&d->map->files[file], -err);
+	d->homes[file].retry_at = spw_now_ms() + RETRY_MS;
+	d->homes[file].gen = d->map->files[file].gen;
+}
+
+static int
+send_extents(struct spw_drainer *d)
+{
+	struct spw_run *run = &d->run;
+	struct spw_seg *seg = d->map->seg;
+	int fd = spw_home_open(d, run->file);
+	int r = fd < 0 ? fd : 0;
+
+	for (uint32_t i = 0; i < run->nextents && r == 0; i++) {
+		const struct spw_extent *e = &run->extent[i];
+
+		r = write_all(fd, run->iov + e->first_iov, e->niov, e->from);
+		if (r == 0) {
+			atomic_fetch_add(&seg->requests_home, 1);
+			atomic_fetch_add(&seg->bytes_home, e->to - e->from);
+		}
+	}
+	return r;
+}
+
+/* Sends the run and ends it; if anything failed, all of it is dirty again. */
+static void
+flush_run(struct spw_drainer *d)
+{
+	struct spw_run *run = &d->run;
+	struct spw_key key = { run->file, 0, 0 };
+	int r;
+
+	if (!run->nblocks)
+		return;
+	r = send_extents(d);
+	SPW_FAILPOINT("drain-written");
+	key.file_gen = d->map->files[run->file].gen;
+	for (uint32_t i = 0; i < run->nblocks; i++) {
+		key.number = run->number[i];
+		arrive(d, run->block[i], &key, r);
+	}
+	SPW_FAILPOINT("drain-arrived");
+	if (r < 0)
+		note_failure(d, run->file, r);
+	run->nblocks = run->niov = run->nextents = 0;
+}
+
+static void
+add_range(struct spw_run *run, uint64_t from, uint64_t to, void *at)
+{
+	struct spw_extent *e = &run->extent[run->nextents];
+
+	if (run->nextents && e[-1].to == from) {
+		e--;
+	} else {
+		*e = (struct spw_extent){ from, from, run->niov, 0 };
+		run->nextents++;
+	}
+	e->to = to;
+	e->niov++;
+	run->iov[run->niov++] = (struct iovec){ at, to - from };
+}
+
+/* Adds a departed block; what it does not continue leaves first. */
+static void
+add_block(struct spw_drainer *d, const struct spw_candidate *c,
+	  const struct spw_block_state *s)
+{
+	struct spw_run *run = &d->run;
+	uint64_t base = c->key.number << SPW_BLOCK_SHIFT;
+	uint8_t *slot = spw_slot(d->map, s->moving_slot);
+
+	if (run->nblocks == SPW_RUN_BLOCKS || run->file != c->key.file ||
+	    (run->nblocks &&
+	     run->extent[run->nextents - 1].to != base +
+	     s->moving.r[0].from))
+		flush_run(d);
+	run->file = c->key.file;
+	for (uint8_t i = 0; i < s->nmoving; i++)
+		add_range(run, base + s->moving.r[i].from,
+			  base + s->moving.r[i].to,
+			  slot + s->moving.r[i].from);
+	run->block[run->nblocks] = c->idx;
+	run->number[run->nblocks++] = c->key.number;
+}
+
+static void
+touch(struct spw_drainer *d, uint32_t file)
+{
+	d->touched[file / 64] |= 1ull << file % 64;
+}
+
+/* A truncation whose maker died behind its gate is finished here. */
+static void
+finish_cut(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+	uint64_t cut = atomic_load(&f->cut);
+	int fd;
+
+	if (!cut || !spw_gate_try_close(&d->me, file))
+		return;
+	cut = atomic_load(&f->cut);
+	fd = spw_home_open(d, file);
+	if (cut && fd >= 0 && spw_sys_ftruncate(fd, cut - 1) == 0) {
+		spw_gate_cut(&d->me, file, cut - 1);
+		atomic_store(&f->cut, 0);
+	}
+	spw_gate_open(&d->me, file);
+}
+
+/* The hold of a dead lane keeps nobody off. */
+static void
+free_hold(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+	uint32_t hold = atomic_load(&f->hold);
+
+	if (!hold || !spw_lane_is_dead(d->map, hold - 1))
+		return;
+	spw_lane_adopt_if_dead(&d->me, hold - 1);
+	finish_cut(d, file);
+	atomic_compare_exchange_strong(&f->hold, &hold, 0);
+}
+
+/* Files without a dirty block left are settled, the others are not. */
+static void
+judge(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	uint32_t n = map->counts[SPW_POOL_FILES] / 64;
+
+	for (uint32_t w = 0; w < n; w++)
+		for (uint64_t bits = d->touched[w]; bits; bits &= bits - 1) {
+			uint32_t file = w * 64 +
+					(uint32_t)__builtin_ctzll(bits);
+
+			spw_home_stamp(d, file);
+			atomic_fetch_and(&map->files[file].flags,
+					 ~(uint32_t)SPW_FILE_UNSETTLED);
+		}
+	for (uint32_t w = 0; w < words(map); w++)
+		for (uint64_t bits = atomic_load(&map->dirty[w]); bits;
+		     bits &= bits - 1) {
+			uint32_t file = map->blocks[w * 64 + (uint32_t)
+				__builtin_ctzll(bits)].file;
+
+			if (file < map->counts[SPW_POOL_FILES])
+				spw_file_flag(&map->files[file],
+					      SPW_FILE_UNSETTLED);
+		}
+	memset(d->touched, 0, n * sizeof(*d->touched));
+}
+
+/* Tickets handed out before the pass began are served by it, unless the file
+ * was held: then the bit stays for the next pass. */
+static void
+answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
+{
+	struct spw_map *map = d->map;
+
+	for (uint32_t w = 0; w < map->counts[SPW_POOL_FILES] / 64; w++)
+		for (uint64_t bits = asked[w]; bits; bits &= bits - 1) {
+			uint32_t file = w * 64 +
+					(uint32_t)__builtin_ctzll(bits);
+			struct spw_file *f = &map->files[file];
+
+			if (atomic_load(&f->hold)) {
+				free_hold(d, file);
+				atomic_fetch_or(&map->asks[w],
+						bits & -bits);
+				continue;
+			}
+			atomic_store(&f->done, tickets[file]);
+			spw_sys_futex_wake(&f->done, INT32_MAX);
+		}
+}
+
+uint32_t
+spw_pass(struct spw_drainer *d, bool asked)
+{
+	struct spw_map *map = d->map;
+	uint32_t nfiles = map->counts[SPW_POOL_FILES];
+	uint32_t n, went = 0;
+
+	for (uint32_t w = 0; w < nfiles / 64; w++) {
+		uint64_t bits = atomic_load(&map->asks[w]);
+
+		d->asked[w] = bits;
+		for (; bits; bits &= bits - 1) {
+			uint32_t file = w * 64 +
+					(uint32_t)__builtin_ctzll(bits);
+
+			d->tickets[file] = atomic_load(&map->files[file]
+						       .asked);
+			touch(d, file);
+		}
+	}
+	n = collect(d, asked);
+	for (uint32_t w = 0; w < nfiles / 64; w++)
+		if (d->asked[w])
+			atomic_fetch_and(&map->asks[w], ~d->asked[w]);
+	for (uint32_t i = 0; i < n; i++) {
+		struct spw_block_state state;
+
+		touch(d, d->found[i].key.file);
+		if (!depart(d, &d->found[i], &state)) {
+			free_hold(d, d->found[i].key.file);
+			continue;
+		}
+		add_block(d, &d->found[i], &state);
+		went++;
+	}
+	flush_run(d);
+	judge(d);
+	answer(d, d->tickets, d->asked);
+	return went;
+}
+
+void
+spw_pass_take_over(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
+					     [SPW_POOL_BLOCKS].ready),
+				 map->counts[SPW_POOL_BLOCKS]);
+
+	for (uint32_t i = 0; i < ready; i++) {
+		struct spw_block *b = &map->blocks[i];
+		struct spw_key key = { b->file, b->file_gen, b->number };
+		struct spw_change change = { .scratch = SPW_NONE };
+
+		if (!(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
+		      SPW_IN_USE) || key.file == SPW_NONE)
+			continue;
+		spw_guard_enter();
+		if (spw_block_lock_index(&d->me, i, &key)) {
+			change.after = b->state;
+			redirty(&change.after);
+			if (b->state.nmoving ||
+			    b->state.moving_slot != SPW_NONE)
+				spw_block_commit(&d->me, i, &change);
+			if (b->state.ndirty) {
+				spw_block_mark(map, i);
+				spw_file_flag(&map->files[key.file],
+					      SPW_FILE_UNSETTLED |
+					      SPW_FILE_DIRTIED);
+			}
+			spw_unlock(&b->lock);
+		}
+		spw_guard_leave();
+	}
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
+		      SPW_IN_USE))
+			continue;
+		atomic_store(&map->files[i].inflight, 0);
+		free_hold(d, i);
+		finish_cut(d, i);
+	}
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* proc.c -- process records; a pid counts only with its start time */
+
+/*
+ * A robust mutex would die with the thread that took it, so a process is
+ * known by pid, start time and pid namespace. A record copied for a child
+ * before fork carries the parent's identity with EMBRYO set in the pid until
+ * the child settles in; if there never is a child, it goes with the parent.
+ */
+#include "shm/proc.h"
+
+#include <errno.h>
+
+#include "shm/files.h"
+#include "shm/lane.h"
+#include "shm/sys.h"
+#include "shm/text.h"
+#include "shm/util.h"
+
+#define EMBRYO 0x80000000u
+
+uint64_t
+spw_proc_start_time(uint32_t pid)
+{
+	char path[32], line[512];
+	struct spw_text t;
+	uint64_t start = 0;
+	int64_t n;
+	char *p;
+	int fd;
+
+	spw_text_init(&t, path, sizeof(path));
+	spw_text_fmt(&t, "/proc/%u/stat", pid);
+	fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	n = spw_sys_read(fd, line, sizeof(line) - 1);
+	spw_sys_close(fd);
+	line[n < 0 ? 0 : n] = '\0';
+	/* The name in parentheses may hold blanks; field 22 counts from it. */
+	p = strrchr(line, ')');
+	if (!p || p[1] == '\0' || p[2] == 'Z' || p[2] == 'X')
+		return 0;		/* gone, or a zombie: writes no more */
+	for (int field = 2; field < 22 && *p; p++)
+		field += *p == ' ';
+	while (*p >= '0' && *p <= '9')
+		start = start * 10 + (uint64_t)(*p++ - '0');
+	return start;
+}
+
+static uint64_t
+pid_namespace(void)
+{
+	struct stat st;
+
+	return spw_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &st, 0) < 0
+	       ? 0 : st.st_ino;
+}
+
+static uint32_t
+count(const struct spw_map *map)
+{
+	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_PROCS].ready);
+
+	return SPW_MIN(ready, map->counts[SPW_POOL_PROCS]);
+}
+
+static int
+claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
+{
+	do {
+		for (uint32_t i = 0; i < count(map); i++) {
+			struct spw_proc *p = &map->procs[i];
+			uint32_t nobody = 0;
+
+			if (!atomic_compare_exchange_strong(&p->pid, &nobody,
+							    pid))
+				continue;
+			for (int k = 0; k < SPW_MAP_CHUNKS; k++)
+				p->chunks[k] = SPW_NONE;
+			p->pidns = pid_namespace();
+			atomic_store(&p->start,
+				     spw_proc_start_time(pid & ~EMBRYO));
+			*ret_proc = i;
+			return 0;
+		}
+	} while (spw_seg_grow(map, SPW_POOL_PROCS) == 0);
+	return -EAGAIN;
+}
+
+int
+spw_proc_claim(struct spw_map *map, uint32_t *ret_proc)
+{
+	return claim_as(map, (uint32_t)spw_sys_getpid(), ret_proc);
+}
+
+static _Atomic uint32_t *
+entry(const struct spw_map *map, uint32_t proc, int fd)
+{
+	uint32_t chunk;
+
+	if (fd < 0 || fd >= SPW_MAP_FDS * SPW_MAP_CHUNKS)
+		return NULL;
+	chunk = map->procs[proc].chunks[fd / SPW_MAP_FDS];
+	if (chunk >= map->counts[SPW_POOL_MAPS])
+		return NULL;
+	return &map->maps[(uint64_t)chunk * SPW_MAP_FDS +
+			  (uint32_t)fd % SPW_MAP_FDS];
+}
+
+uint32_t
+spw_proc_get_fd(const struct spw_map *map, uint32_t proc, int fd)
+{
+	_Atomic uint32_t *e = entry(map, proc, fd);
+
+	return e ? atomic_load(e) : 0;
+}
+
+static int
+add_chunk(struct spw_me *me, uint32_t proc, int fd)
+{
+	struct spw_map *map = me->map;
+	uint32_t chunk;
+
+	if (fd < 0 || fd >= SPW_MAP_FDS * SPW_MAP_CHUNKS ||
+	    !spw_pool_take(me, SPW_POOL_MAPS, 1, &chunk))
+		return -ENOSPC;
+	memset((void *)&map->maps[(uint64_t)chunk * SPW_MAP_FDS], 0,
+	       SPW_MAP_FDS * sizeof(*map->maps));
+	spw_pool_use(map, SPW_POOL_MAPS, chunk, 0);
+	map->procs[proc].chunks[fd / SPW_MAP_FDS] = chunk;
+	return 0;
+}
+
+int
+spw_proc_set_fd(struct spw_me *me, uint32_t proc, int fd, uint32_t ofd)
+{
+	_Atomic uint32_t *e = entry(me->map, proc, fd);
+	int r;
+
+	if (!e && !ofd)
+		return 0;
+	if (!e) {
+		r = add_chunk(me, proc, fd);
+		if (r < 0)
+			return r;
+		e = entry(me->map, proc, fd);
+	}
+	atomic_store(e, ofd);
+	return 0;
+}
+
+int
+spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
+{
+	struct spw_map *map = me->map;
+	uint32_t copy;
+	int r = claim_as(map, (uint32_t)spw_sys_getpid() | EMBRYO, &copy);
+
+	if (r < 0)
+		return r;
+	for (int fd = 0; fd < SPW_MAP_FDS * SPW_MAP_CHUNKS; fd++) {
+		uint32_t ofd = 0;
+
+		if (map->procs[proc].chunks[fd / SPW_MAP_FDS] == SPW_NONE)
+			fd |= SPW_MAP_FDS - 1;	/* the whole chunk */
+		else
+			ofd = spw_proc_get_fd(map, proc, fd);
+		if (!ofd)
+			continue;
+		spw_ofd_ref(map, ofd - 1);
+		r = spw_proc_set_fd(me, copy, fd, ofd);
+		if (r < 0) {
+			spw_ofd_unref(me, ofd - 1);
+			spw_proc_release(me, copy);
+			return r;
+		}
+	}
+	*ret_proc = copy;
+	return 0;
+}
+
+void
+spw_proc_settle_in(struct spw_map *map, uint32_t proc)
+{
+	struct spw_proc *p = &map->procs[proc];
+	uint32_t pid = (uint32_t)spw_sys_getpid();
+
+	atomic_store(&p->start, spw_proc_start_time(pid));
+	p->pidns = pid_namespace();
+	atomic_store(&p->pid, pid);
+}
+
+void
+spw_proc_release(struct spw_me *me, uint32_t proc)
+{
+	struct spw_map *map = me->map;
+	struct spw_proc *p = &map->procs[proc];
+
+	for (int k = 0; k < SPW_MAP_CHUNKS; k++) {
+		uint32_t chunk = p->chunks[k];
+
+		if (chunk >= map->counts[SPW_POOL_MAPS])
+			continue;
+		for (int i = 0; i < SPW_MAP_FDS; i++) {
+			uint32_t ofd = atomic_exchange(
+				entry(map, proc, k * SPW_MAP_FDS + i), 0);
+
+			if (ofd && ofd <= map->counts[SPW_POOL_OFDS])
+				spw_ofd_unref(me, ofd - 1);
+		}
+		p->chunks[k] = SPW_NONE;
+		spw_pool_give(me, SPW_POOL_MAPS, chunk);
+	}
+	for (int i = 0; i < SPW_PINS; i++) {
+		uint32_t file = atomic_exchange(&p->pins[i], 0);
+
+		if (file && file <= map->counts[SPW_POOL_FILES])
+			spw_file_close(me, file - 1);
+	}
+	atomic_store(&p->start, 0);
+	atomic_store(&p->pid, 0);
+}
+
+bool
+spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
+{
+	const struct spw_proc *p = &map->procs[proc];
+	uint32_t pid = atomic_load(&p->pid) & ~EMBRYO;
+	uint64_t start = atomic_load(&p->start);
+
+	if (!pid)
+		return false;
+	if (p->pidns != pid_namespace())
+		return true;
+	/* start 0: claimed a moment ago, or died while claiming. */
+	return start ? spw_proc_start_time(pid) == start
+		     : spw_proc_start_time(pid) != 0;
+}
+
+uint32_t
+spw_proc_reap(struct spw_me *me)
+{
+	uint32_t alive = 0;
+
+	for (uint32_t i = 0; i < count(me->map); i++) {
+		if (!atomic_load(&me->map->procs[i].pid))
+			continue;
+		if (spw_proc_is_alive(me->map, i))
+			alive++;
+		else
+			spw_proc_release(me, i);
+	}
+	return alive;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* proc.h -- a process's record: who it is, which descriptors it holds */
+#ifndef SPW_SHM_PROC_H
+#define SPW_SHM_PROC_H
+
+#include "shm/seg.h"
+
+/* Takes a record for this process. -EAGAIN: all are taken. */
+int spw_proc_claim(struct spw_map *map, uint32_t *ret_proc);
+
+/* A copy of proc's fd map for a child to be, references counted. The child
+ * makes it its own with spw_proc_settle_in. -EAGAIN. */
+int spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc);
+void spw_proc_settle_in(struct spw_map *map, uint32_t proc);
+
+/* The description + 1 behind fd; 0: none. */
+uint32_t spw_proc_get_fd(const struct spw_map *map, uint32_t proc, int fd);
+
+/* -ENOSPC: no room for the entry. */
+int spw_proc_set_fd(struct spw_me *me, uint32_t proc, int fd,
+		    uint32_t ofd_plus_1);
+
+/* Gives back everything the record holds and frees it. */
+void spw_proc_release(struct spw_me *me, uint32_t proc);
+
+/* True while the process lives; unknown (another pid namespace) is alive. */
+bool spw_proc_is_alive(const struct spw_map *map, uint32_t proc);
+
+/* Releases the records of dead processes; returns how many still live.
+ * For the drainer alone. */
+uint32_t spw_proc_reap(struct spw_me *me);
+
+/* Start time of a process in ticks since boot; 0: there is none. */
+uint64_t spw_proc_start_time(uint32_t pid);
+
+#endif

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# module-missing.sh -- a missing module or library takes one choice away
+
+. tests/functions.sh
+
+unset SPILLWAY_TILEDB_LIB
+built=$top_builddir/.libs
+export XDG_CACHE_HOME=$scratch/cache
+mkdir modules "$XDG_CACHE_HOME"
+
+# expect NAME PRESENT PATTERN [DIR]: what the list says of a part.
+expect()
+{
+	local line
+
+	line=$("$top_builddir/tests/list-features" "${4-modules}" |
+		awk -v name="$1" '$2 == name')
+	grep -Eq "^[a-z]+ +$1 +$2 +.*${3-}" <<<"$line" ||
+		fail "expected $1 $2 '${3-}', got: $line"
+}
+
+# without_library MODULE: a copy that asks for a library nobody has.
+without_library()
+{
+	sed 's/\(lib[a-z0-9]*\.so\.\)1/\1X/g' "$built/$1.so" >"modules/$1.so"
+}
+
+# Nothing there: no module is an error, and the rest works.
+expect none yes 'built in'
+expect crc32c yes
+for codec in lz4 zstd brotli; do
+	expect $codec no "codec-$codec.so is not in modules$"
+done
+expect tiledb no "tiledb.so is not in modules$"
+expect lz4 no 'codec-lz4.so is not in /nowhere$' /nowhere
+"$top_builddir/tests/codec-conformance" modules >log && fail "all present?"
+grep -q '^none: built in' log || fail "none was not tested"
+
+# Not a module.
+echo 'this is text' >modules/codec-zstd.so
+expect zstd no 'codec-zstd.so: (invalid ELF header|file too short)'
+cp "$built/libspillway-engine.so" modules/codec-zstd.so
+expect zstd no 'codec-zstd.so is not a module of ours$'
+
+# A module of another version, and one under another name.
+cp "$built/module-old.so" modules/codec-lz4.so
+expect lz4 no 'codec-lz4.so has module version 0, this engine needs 1$'
+for from in lz4 zstd brotli; do
+	[ -e "$built/codec-$from.so" ] || continue
+	to=zstd
+	[ $from != zstd ] || to=lz4
+	cp "$built/codec-$from.so" modules/codec-$to.so
+	expect $to no "codec-$to.so calls itself codec-$from$"
+	rm modules/codec-$to.so
+
+	# Its library is missing; the others are as they were.
+	without_library codec-$from
+	expect $from no "lib$from[a-z]*\.so\.X: cannot open shared object"
+	expect none yes
+	rm modules/codec-$from.so
+
+	cp "$built/codec-$from.so" modules/
+	expect $from yes "lib$from [0-9]+\.[0-9]+\.[0-9]+$"
+	expect none yes
+done
+
+# In the build tree nobody has to say where modules are.
+list=$("$top_builddir/tests/list-features")
+for from in lz4 zstd brotli; do
+	state=no
+	[ ! -e "$built/codec-$from.so" ] || state=yes
+	grep -Eq "^codec +$from +$state " <<<"$list" ||
+		fail "$from in the build tree is not $state"
+done
+
+[ -e "$built/tiledb.so" ] || exit 0
+cp "$built/tiledb.so" modules/
+
+# The file that was named, and no other.
+export SPILLWAY_TILEDB_LIB=$scratch/no-such-file.so
+expect tiledb no "SPILLWAY_TILEDB_LIB: $SPILLWAY_TILEDB_LIB not found$"
+export SPILLWAY_TILEDB_LIB=$built/module-old.so
+expect tiledb no 'module-old.so has no tiledb_version$'
+unset SPILLWAY_TILEDB_LIB
+
+# What lies on the loader's path would come before what follows.
+list=$("$top_builddir/tests/list-features" modules)
+! grep -q 'tiledb  *yes' <<<"$list" || exit 0
+expect tiledb no "libtiledb.so not found \(tried the loader's path, \
+$XDG_CACHE_HOME/spillway/lib, modules\)$"
+grep -q '^ *hint: tools/tiledb-library' <<<"$list" || fail "no hint"
+mkdir -p "$XDG_CACHE_HOME/spillway/lib"
+echo 'a download under way' >"$XDG_CACHE_HOME/spillway/lib/libtiledb.so.2.30.x"
+expect tiledb no 'libtiledb.so not found'
+cp "$built/module-old.so" "$XDG_CACHE_HOME/spillway/lib/libtiledb-1.so.2.9"
+expect tiledb no 'lib/libtiledb-1.so.2.9 has no tiledb_version$'
+echo 'damaged' >"$XDG_CACHE_HOME/spillway/lib/libtiledb-0.so.2.30"
+expect tiledb no 'lib/libtiledb-0.so.2.30: (invalid ELF|file too short)'
