@@ -9,6 +9,11 @@ LDADD = libback.la
 tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
+	tests/replay-config \
+	tests/unit-config-load \
+	tests/unit-config-messages \
+	tests/unit-config-size \
+	tests/unit-config-tiers \
 	tests/unit-crc32c
 
 tests_codec_conformance_SOURCES = \
@@ -18,6 +23,19 @@ tests_codec_conformance_SOURCES = \
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
 	tests/guarded.h
+
+tests_unit_config_load_SOURCES = \
+	tests/unit-config-load.c \
+	tests/unit-config.h
+tests_unit_config_messages_SOURCES = \
+	tests/unit-config-messages.c \
+	tests/unit-config.h
+tests_unit_config_size_SOURCES = \
+	tests/unit-config-size.c \
+	tests/unit-config.h
+tests_unit_config_tiers_SOURCES = \
+	tests/unit-config-tiers.c \
+	tests/unit-config.h
 
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
@@ -30,6 +48,10 @@ endif
 
 tests_scripts = \
 	tests/completion.sh \
+	tests/config-denied.sh \
+	tests/config-documents.sh \
+	tests/config-messages.sh \
+	tests/config-shown.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
@@ -43,6 +65,7 @@ tests_scripts = \
 
 # Programs that scripts call.
 tests_helpers = \
+	tests/config-driver \
 	tests/list-features
 
 # A module from another version, to be refused.
@@ -80,9 +103,11 @@ EXTRA_DIST += $(tests_scripts) \
 # them FUZZ_RUNS times over a copy of the corpus.
 
 tests_fuzzers = \
-	tests/fuzz-codec
+	tests/fuzz-codec \
+	tests/fuzz-config
 tests_corpora = \
-	tests/corpus/codec
+	tests/corpus/codec \
+	tests/corpus/config
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
 fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
@@ -103,8 +128,14 @@ tests_replay_codec_SOURCES = \
 	tests/fuzz-codec.c \
 	tests/guarded.h
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_config_SOURCES = tests/fuzz-config.c
+tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 
 if FUZZERS
+tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
+tests_fuzz_config_CFLAGS = $(fuzz_cflags)
+tests_fuzz_config_LDFLAGS = $(fuzz_link)
+tests_fuzz_config_LDADD = libfuzzed.la
 tests_fuzz_codec_SOURCES = $(tests_replay_codec_SOURCES)
 tests_fuzz_codec_CFLAGS = $(fuzz_cflags)
 tests_fuzz_codec_LDFLAGS = $(fuzz_link)

@@ -7,7 +7,12 @@ tools_sources = \
 	tools/spillway.c
 
 man_pages += \
-	tools/spillway.1
+	tools/spillway.1 \
+	tools/spillway.conf.5 \
+	tools/spillway-errors.7 \
+	tools/spillway-tiers.7
+
+dist_doc_DATA = tools/spillway.conf.sample
 
 EXTRA_DIST += \
 	tools/check \
