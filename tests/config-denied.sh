@@ -59,7 +59,7 @@ EOF
 # A user's file that cannot be read is an error; one below somebody else's
 # directory does not exist for us.
 mkdir -p home/.config/spillway
-cp test.conf home/.config/spillway/spillway.conf
+echo job=a >home/.config/spillway/spillway.conf
 chmod 0200 home/.config/spillway/spillway.conf
 unset XDG_CONFIG_HOME
 says env HOME="$place/home" ./driver <<EOF
