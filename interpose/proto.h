@@ -35,4 +35,14 @@ int __fxstat(int ver, int fd, struct stat *st);
 int __fxstatat(int ver, int dir, const char *path, struct stat *st,
 	       int flags);
 
+/* Of libaio and liburing, which need not be there. */
+struct io_uring;
+struct io_uring_params;
+struct iocb;
+int io_submit(void *ctx, long n, struct iocb **list);
+int io_uring_queue_init(unsigned entries, struct io_uring *ring,
+			unsigned flags);
+int io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
+			       struct io_uring_params *p);
+
 #endif

@@ -23,11 +23,12 @@
 	R(read) R(write) R(pread) R(pwrite) R(readv) R(writev) R(preadv) \
 	R(pwritev) R(preadv2) R(pwritev2) R(__read_chk) R(__pread_chk) \
 	R(lseek) R(dup) R(dup2) R(dup3) R(fcntl) R(ioctl) R(ftruncate) R(truncate) \
-	R(fallocate) R(posix_fallocate) R(posix_fadvise) R(readahead) \
+	R(fallocate) R(posix_fallocate) \
 	R(fsync) R(fdatasync) R(sync) R(syncfs) R(sync_file_range) \
-	R(mmap) R(munmap) R(mremap) R(msync) R(sendfile) R(splice) R(tee) \
-	R(copy_file_range) R(flock) R(lockf) R(syscall) R(sendmsg) \
-	R(sendmmsg) R(aio_read) R(aio_write) R(aio_fsync) R(lio_listio)
+	R(mmap) R(sendfile) R(splice) \
+	R(copy_file_range) R(lockf) R(syscall) R(sendmsg) \
+	R(sendmmsg) R(aio_read) R(aio_write) R(aio_fsync) R(lio_listio) \
+	R(io_submit) R(io_uring_queue_init) R(io_uring_queue_init_params)
 
 #define SPW_REALS_META(R) \
 	R(stat) R(lstat) R(fstat) R(fstatat) R(statx) R(__xstat) R(__lxstat) \
@@ -61,9 +62,13 @@ void spw_real_find_all(void);
 /* Makes a wrapper visible in the program. */
 #define SPW_WRAP __attribute__((visibility("default")))
 
-/* A second name of a wrapper: same type, same behaviour. */
-#define SPW_ALIAS(alias, of) \
-	extern __typeof__(of) alias __attribute__((alias(#of), \
-		visibility("default"), copy(of)))
+/* A second name of a wrapper: same type, same behaviour. Attributes such as
+ * nothrow mean nothing here, and gcc need not miss them. */
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmissing-attributes"
+#endif
+#define SPW_ALIAS(other, of) \
+	extern __typeof__(of) other __attribute__((alias(#of), \
+		visibility("default")))
 
 #endif

@@ -90,7 +90,7 @@
 #define SPW_MAP_FDS	256			/* fds in a map chunk */
 #define SPW_MAP_CHUNKS	256			/* chunks a process may have */
 #define SPW_SPARES	64			/* slots a lane keeps at hand */
-#define SPW_PINS	8			/* files a process keeps mapped */
+#define SPW_PROC_PINS	8			/* files a process keeps mapped */
 
 #define SPW_NONE	UINT32_MAX		/* no index */
 
@@ -179,7 +179,7 @@ struct spw_proc {
 	uint32_t pad;
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
-	_Atomic uint32_t pins[SPW_PINS];/* files mapped: index + 1 */
+	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */
 	uint32_t chunks[SPW_MAP_CHUNKS];/* fd map chunks, SPW_NONE: none */
 };
 
@@ -197,7 +197,8 @@ enum spw_bypass {
 	SPW_BYPASS_IO_URING, SPW_BYPASS_AIO, SPW_BYPASS_NO_ROOM,
 	SPW_BYPASS_NO_REOPEN, SPW_BYPASS_IO_ERROR, SPW_BYPASS_RLIMIT,
 	SPW_BYPASS_SCM_RIGHTS, SPW_BYPASS_TMPFILE, SPW_BYPASS_PATH_TOO_LONG,
-	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_COUNT
+	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_SENDFILE,
+	SPW_BYPASS_COUNT
 };
 
 struct spw_file {
@@ -235,6 +236,7 @@ static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
 enum spw_ofd_flag {
 	SPW_OFD_READ = 1, SPW_OFD_WRITE = 2, SPW_OFD_APPEND = 4,
 	SPW_OFD_KERNEL = 8,		/* the kernel's position counts */
+	SPW_OFD_STDOUT = 16,		/* both do: see interpose/fdtab.h */
 };
 
 struct spw_ofd {

@@ -212,7 +212,7 @@ spw_proc_release(struct spw_me *me, uint32_t proc)
 		p->chunks[k] = SPW_NONE;
 		spw_pool_give(me, SPW_POOL_MAPS, chunk);
 	}
-	for (int i = 0; i < SPW_PINS; i++) {
+	for (int i = 0; i < SPW_PROC_PINS; i++) {
 		uint32_t file = atomic_exchange(&p->pins[i], 0);
 
 		if (file && file <= map->counts[SPW_POOL_FILES])

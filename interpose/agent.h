@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent.h -- seeing to it that somebody drains */
+#ifndef SPW_INTERPOSE_AGENT_H
+#define SPW_INTERPOSE_AGENT_H
+
+#include "shm/seg.h"
+
+/* Cheap while a drainer lives; starts one otherwise. 0, or a negative errno
+ * when none can be had. */
+int spw_agent_need(struct spw_map *map);
+
+/* In a forked child: the parent's drain thread is not here. */
+void spw_agent_forked(void);
+
+#endif
