@@ -3,7 +3,6 @@
 
 #include "shm/machine.h"
 
-#include "shm/paths.h"
 #include "shm/sys.h"
 #include "shm/size.h"
 #include "shm/text.h"
@@ -12,6 +11,12 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/vfs.h>
+
+/*
+ * This may run on a thread with a small stack: what is looked for stands in
+ * the first lines of these files, and names of groups are short.
+ */
+#define GROUP_PATH 1024
 
 /* The beginning of a small file in /proc or /sys, NUL-terminated. */
 static int
@@ -59,7 +64,7 @@ static bool
 read_number(const char *dir, const char *file, const char *key,
 	    uint64_t *ret_value)
 {
-	char path[SPW_PATH_MAX], buf[4096];
+	char path[GROUP_PATH + 32], buf[2048];
 	struct spw_text t;
 
 	spw_text_init(&t, path, sizeof(path));
@@ -106,7 +111,7 @@ find_group(char *text)
 static uint64_t
 cgroup_left(const char *root)
 {
-	char text[4096], dir[SPW_PATH_MAX];
+	char text[2048], dir[GROUP_PATH];
 	uint64_t least = SPW_UNLIMITED, left;
 	const char *group;
 	struct spw_text t;
