@@ -17,11 +17,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
 #include <sys/wait.h>
 
+#include "interpose/agent.h"
 #include "interpose/front.h"
-#include "interpose/process.h"
 #include "interpose/real.h"
 #include "shm/conf.h"
 #include "shm/sys.h"
@@ -44,9 +43,10 @@ typedef void engine_forget_fn(void);
 static char library[PATH_MAX];		/* this object; "" when unknown */
 
 static struct {
-	_Atomic int64_t seen;		/* when one was alive, ms */
+	_Atomic int64_t fine;		/* when all was well, ms */
 	_Atomic int64_t started;	/* when an agent was started; 0: no */
-	_Atomic int64_t failed;
+	_Atomic uint32_t epoch;		/* seg.drainer_epoch at that time */
+	_Atomic int64_t failed;		/* when none could be had; 0: no */
 	_Atomic bool busy;		/* somebody is at it */
 	engine_forget_fn *_Atomic forget;
 } drainer;
@@ -65,7 +65,7 @@ find_library(void)
 	struct spw_text t;
 	Dl_info info;
 
-	if (!dladdr(&drainer, &info) || !info.dli_fname)
+	if (library[0] || !dladdr(&drainer, &info) || !info.dli_fname)
 		return;
 	spw_text_init(&t, library, sizeof(library));
 	if (info.dli_fname[0] != '/') {
@@ -114,6 +114,13 @@ has_holder(const struct spw_map *map)
 	return r == 0 && lock.l_type != F_UNLCK;
 }
 
+static bool
+is_executable(const char *path)
+{
+	return spw_syscall(SYS_faccessat, AT_FDCWD, (long)path, X_OK, 0, 0,
+			   0) == 0;
+}
+
 /* The directory of this library ends in tail: the other place relative to
  * what is before it. */
 static bool
@@ -129,8 +136,7 @@ beside(const char *tail, const char *other, char *buf, size_t cap)
 	spw_text_init(&t, buf, cap);
 	spw_text_putn(&t, library, dir - 1 - len);
 	spw_text_put(&t, other);
-	return !t.cut && spw_syscall(SYS_faccessat, AT_FDCWD, (long)buf, X_OK,
-				     0, 0, 0) == 0;
+	return !t.cut && is_executable(buf);
 }
 
 /* The command in the build tree, or as it was installed, also when the tree
@@ -154,8 +160,10 @@ find_command(char *buf, size_t cap)
 		bin += slash - lib;
 		lib = slash;
 	}
-	spw_text_init(&(struct spw_text){ 0 }, buf, cap);
-	return false;
+	if (strlen(SPW_BINDIR "/spillway") >= cap)
+		return false;
+	strcpy(buf, SPW_BINDIR "/spillway");
+	return is_executable(buf);
 }
 
 struct launch {				/* shared by parent and children */
@@ -325,46 +333,76 @@ start_thread(const struct spw_map *map)
 static int
 start_one(const struct spw_map *map, int64_t now)
 {
-	int mode = spw_front_drainer_mode(), r = -ENODEV;
+	int mode = spw_front_drainer_mode(), r = -ETIMEDOUT;
 	bool late = atomic_exchange(&drainer.started, 0) != 0;
 
+	find_library();
 	if (mode != SPW_DRAINER_THREAD && !late) {
+		atomic_store(&drainer.epoch,
+			     atomic_load(&map->seg->drainer_epoch));
 		r = start_agent(map);
 		if (r == 0)
 			atomic_store(&drainer.started, now);
 	}
 	if (r < 0 && mode != SPW_DRAINER_AGENT)
 		r = start_thread(map);
-	if (r < 0) {
-		atomic_store(&drainer.failed, now);
-		spw_front_say("no drainer can be started", -r);
-		return -ENODEV;
-	}
-	return 0;
+	return r;
+}
+
+static void
+fail(int64_t now, int err)
+{
+	static _Atomic bool said;
+
+	atomic_store(&drainer.failed, now);
+	if (!atomic_exchange(&said, true))
+		spw_front_say("no drainer can be started", err);
+}
+
+/* One that began to serve and left again counts as well. */
+static bool
+is_coming(const struct spw_map *map, int64_t now)
+{
+	int64_t started = atomic_load(&drainer.started);
+
+	if (started && atomic_load(&map->seg->drainer_epoch) !=
+	    atomic_load(&drainer.epoch))
+		atomic_store(&drainer.started, started = 0);
+	return started && now - started < START_MS;
 }
 
 static int
-need_drainer(struct spw_map *map)
+look(const struct spw_map *map, int64_t now)
 {
-	int64_t now = spw_now_ms();
-	bool idle = false;
 	int r = 0;
 
-	if (now - atomic_load(&drainer.seen) < LOOK_MS)
+	if (has_holder(map))
+		atomic_store(&drainer.started, 0);
+	else if (!is_coming(map, now))
+		r = start_one(map, now);
+	if (r < 0) {
+		fail(now, -r);
+		return -ENODEV;
+	}
+	atomic_store(&drainer.failed, 0);
+	atomic_store(&drainer.fine, now);
+	return 0;
+}
+
+int
+spw_agent_need(struct spw_map *map)
+{
+	int64_t now = spw_now_ms(), failed = atomic_load(&drainer.failed);
+	bool idle = false;
+	int r;
+
+	if (now - atomic_load(&drainer.fine) < LOOK_MS)
 		return 0;
-	if (atomic_load(&drainer.failed) &&
-	    now - atomic_load(&drainer.failed) < RETRY_MS)
+	if (failed && now - failed < RETRY_MS)
 		return -ENODEV;
 	if (!atomic_compare_exchange_strong(&drainer.busy, &idle, true))
 		return 0;
-	if (has_holder(map)) {
-		atomic_store(&drainer.started, 0);
-		atomic_store(&drainer.failed, 0);
-		atomic_store(&drainer.seen, now);
-	} else if (!atomic_load(&drainer.started) ||
-		   now - atomic_load(&drainer.started) > START_MS) {
-		r = start_one(map, now);
-	}
+	r = look(map, now);
 	atomic_store(&drainer.busy, false);
 	return r;
 }
@@ -385,5 +423,4 @@ static __attribute__((constructor)) void
 set_up(void)
 {
 	find_library();
-	spw_gate_need_drainer = need_drainer;
 }

@@ -17,6 +17,7 @@
 #include <limits.h>
 #include <stdarg.h>
 
+#include "interpose/agent.h"
 #include "interpose/fdtab.h"
 #include "interpose/leave.h"
 #include "interpose/process.h"
@@ -44,9 +45,36 @@ spw_exec_give(struct spw_exec *x, int fd)
 
 	if (!is_ours(fd))
 		return;
-	spw_leave(fd, SPW_BYPASS_EXEC);
+	(void)spw_leave(fd, SPW_BYPASS_EXEC);
 	x->hand_over = true;
 	errno = saved;
+}
+
+/* The file at a path that somebody will open in the kernel. */
+static void
+leave_file(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	spw_gate_close(me, file);
+	if (!atomic_load(&f->bypass) && spw_gate_settle(me, file) == 0) {
+		spw_gate_drop(me, file, 0);
+		if (atomic_load(&f->opens))
+			spw_file_bypass(me->map, file, SPW_BYPASS_EXEC);
+	}
+	spw_gate_open(me, file);
+}
+
+void
+spw_exec_give_path(struct spw_exec *x, const char *path)
+{
+	uint32_t file = spw_lookup_path(AT_FDCWD, path, 0);
+	struct spw_me *me = file == SPW_NONE ? NULL : spw_front_me();
+
+	if (spw_front_look())
+		x->hand_over = true;
+	if (me)
+		leave_file(me, file);
 }
 
 void
@@ -54,14 +82,10 @@ spw_exec_begin(struct spw_exec *x)
 {
 	x->hand_over = x->image_ours = false;
 	x->mapped = NULL;
-	if (!atomic_load(&spw_front.attached))
-		return;
-	for (int fd = 0; fd < SPW_FD_MAX; fd++) {
-		int flags;
+	for (int fd = spw_process_next_fd(0); fd >= 0;
+	     fd = spw_process_next_fd(fd + 1)) {
+		int flags = spw_sys_fcntl(fd, F_GETFD, 0);
 
-		if (!spw_fdtab_has(fd))
-			continue;
-		flags = spw_sys_fcntl(fd, F_GETFD, 0);
 		if (flags >= 0 && !(flags & FD_CLOEXEC))
 			spw_exec_give(x, fd);
 	}
@@ -175,17 +199,21 @@ is_deaf(int dir, const char *path, int depth)
 	return is_static(head, n);
 }
 
-/* The kernel reads the image from home, and refuses one that is open for
- * writing, by the drainer for example. */
+/* The kernel reads the image from home. Names outside of what is managed
+ * are not worth a look at the segment. */
 static void
-take_image_home(struct spw_exec *x, int dir, const char *path, int flags)
+bring_image_home(struct spw_exec *x, int dir, const char *path, int flags)
 {
-	if (!atomic_load(&spw_front.attached) && !spw_front_wants(path))
+	struct spw_me *me;
+	uint32_t file;
+
+	if (path[0] == '/' && !spw_front_wants(path))
 		return;
-	if (spw_front_attach() < 0 ||
-	    spw_lookup_path(dir, path, flags) == SPW_NONE)
+	file = spw_lookup_path(dir, path, flags & AT_SYMLINK_NOFOLLOW);
+	me = file == SPW_NONE ? NULL : spw_front_me();
+	if (!me)
 		return;
-	spw_leave_path(dir, path, SPW_BYPASS_EXEC);
+	(void)spw_gate_settle(me, file);
 	x->image_ours = true;
 }
 
@@ -210,7 +238,7 @@ look_at_image(struct spw_exec *x, const struct spw_image *image)
 	}
 	if (r < 0)
 		return false;		/* exec will say what is wrong */
-	take_image_home(x, image->dir, path, image->flags);
+	bring_image_home(x, image->dir, path, image->flags);
 	return is_deaf(image->dir, path, 0);
 }
 
@@ -261,7 +289,7 @@ spw_exec_ready(struct spw_exec *x, const struct spw_image *image,
 	if (atomic_load(&spw_front.inert) || !atomic_load(&spw_front.live))
 		return;
 	deaf = look_at_image(x, image);
-	if ((deaf || !with_us) && spw_front_attach() == 0)
+	if (deaf || !with_us)
 		(void)spw_settle_all();
 	x->envp = with_variable(x, envp, x->hand_over && with_us);
 	errno = saved;

@@ -20,28 +20,130 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdarg.h>
+#include <sys/single_threaded.h>
 #include <sys/wait.h>
 
+#include "interpose/agent.h"
 #include "interpose/fdtab.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
+#include "interpose/signals.h"
+#include "shm/proc.h"
 #include "shm/sys.h"
 
 enum { LOOK_MS = 100 };
 
 static _Atomic bool handled;		/* our atfork handlers are there */
 static __thread bool expecting;		/* between prepare and the fork */
+static __thread bool has_threads;	/* others may open and close files */
 static __thread uint32_t child_proc = SPW_NONE;
+
+static bool
+has_chunk(uint32_t proc, int fd)
+{
+	return proc != SPW_NONE && spw_front.map.procs[proc]
+	       .chunks[fd / SPW_MAP_FDS] != SPW_NONE;
+}
+
+int
+spw_process_next_fd(int fd)
+{
+	if (!atomic_load(&spw_front.attached))
+		return -1;
+	for (; fd < SPW_FD_MAX; fd++) {
+		if (!has_chunk(spw_front.proc, fd))
+			fd |= SPW_MAP_FDS - 1;
+		else if (spw_fdtab_has(fd))
+			return fd;
+	}
+	return -1;
+}
+
+static void
+leave_all(enum spw_bypass why)
+{
+	for (int fd = spw_process_next_fd(0); fd >= 0;
+	     fd = spw_process_next_fd(fd + 1))
+		(void)spw_leave(fd, why);
+}
+
+/* A child that cannot take part: everything is the kernel's in it. */
+static void
+stay_out(void)
+{
+	for (int fd = spw_process_next_fd(0); fd >= 0;
+	     fd = spw_process_next_fd(fd + 1))
+		atomic_store(&spw_fdtab[fd], 0);
+	atomic_store(&spw_front.inert, true);
+	atomic_store(&spw_front.attached, false);
+	spw_front_forked(SPW_NONE);
+}
 
 static void
 prepare(void)
 {
 	spw_guard_enter();
-	child_proc = atomic_load(&spw_front.attached)
-		     ? spw_fdtab_prepare_child() : SPW_NONE;
+	has_threads = !__libc_single_threaded;
+	child_proc = spw_fdtab_prepare_child();
+	if (child_proc == SPW_NONE)
+		leave_all(SPW_BYPASS_NO_ROOM);
 	expecting = true;
+}
+
+/* A reference to a description that may be gone, and the number reused. */
+static bool
+take_reference(int fd, uint32_t ofd)
+{
+	struct spw_map *map = &spw_front.map;
+	struct spw_ofd *o = &map->ofds[ofd];
+	uint32_t refs = atomic_load(&o->refs);
+	const struct spw_file *f;
+	struct stat st;
+
+	while (refs && !atomic_compare_exchange_weak(&o->refs, &refs,
+						     refs + 1))
+		;
+	if (!refs)
+		return false;
+	f = &map->files[SPW_MIN(o->file, map->counts[SPW_POOL_FILES] - 1)];
+	if (spw_sys_fstat(fd, &st) == 0 && st.st_ino == f->ino &&
+	    st.st_dev == f->dev && o->file_gen == f->gen)
+		return true;
+	spw_ofd_unref(spw_front_me(), ofd);
+	return false;
+}
+
+static void
+correct(int fd, uint32_t mine, uint32_t noted)
+{
+	struct spw_me *me = spw_front_me();
+
+	(void)spw_proc_set_fd(me, spw_front.proc, fd, 0);
+	if (noted)
+		spw_ofd_unref(me, noted - 1);
+	if (mine && (!take_reference(fd, mine - 1) ||
+		     spw_proc_set_fd(me, spw_front.proc, fd, mine) < 0))
+		atomic_store(&spw_fdtab[fd], 0);
+}
+
+/* The record was made a moment before the fork; what other threads did with
+ * descriptors in between is in the table, which came with the memory. */
+static void
+compare_with_table(uint32_t parent)
+{
+	for (int fd = 0; fd < SPW_FD_MAX; fd++) {
+		uint32_t mine, noted;
+
+		if (!has_chunk(parent, fd) && !has_chunk(spw_front.proc, fd)) {
+			fd |= SPW_MAP_FDS - 1;
+			continue;
+		}
+		mine = atomic_load(&spw_fdtab[fd]);
+		noted = spw_proc_get_fd(&spw_front.map, spw_front.proc, fd);
+		if (mine != noted)
+			correct(fd, mine, noted);
+	}
 }
 
 static void
@@ -58,9 +160,17 @@ spw_process_arrived(void)
 		return;
 	expecting = false;
 	spw_signals_forked();
-	spw_front_forked(child_proc);
 	spw_spawn_forked();
 	spw_agent_forked();
+	if (child_proc != SPW_NONE) {
+		uint32_t parent = spw_front.proc;
+
+		spw_front_forked(child_proc);
+		if (has_threads)
+			compare_with_table(parent);
+	} else if (atomic_load(&spw_front.attached)) {
+		stay_out();
+	}
 	child_proc = SPW_NONE;
 }
 
@@ -247,18 +357,11 @@ start_outside(void *arg)
 
 	if (start.own_memory) {
 		spw_signals_forked();
-		spw_front_forked(SPW_NONE);
-		atomic_store(&spw_front.inert, true);
+		spw_spawn_forked();
+		spw_agent_forked();
+		stay_out();
 	}
 	return start.fn(start.arg);
-}
-
-static void
-leave_all(void)
-{
-	for (int fd = 0; fd < SPW_FD_MAX; fd++)
-		if (spw_fdtab_has(fd))
-			spw_leave(fd, SPW_BYPASS_CLONE);
 }
 
 SPW_WRAP int
@@ -274,7 +377,7 @@ clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 	va_end(ap);
 	if (atomic_load(&spw_front.attached) &&
 	    (!(flags & CLONE_VM) || !(flags & CLONE_FILES))) {
-		leave_all();
+		leave_all(SPW_BYPASS_CLONE);
 		if (flags & CLONE_VM)	/* it would write to our table */
 			atomic_store(&spw_front.inert, true);
 	}

@@ -10,15 +10,10 @@
  * fork wrappers see to it; calling it again does nothing. */
 void spw_process_arrived(void);
 
-/* Parts of it. Each leaves the state of a process with one thread that has
- * started nothing. */
-void spw_signals_forked(void);
-void spw_spawn_forked(void);
-void spw_agent_forked(void);
+void spw_spawn_forked(void);		/* a part of it */
 
-/* Releases what the calling thread holds in the segment, if nothing is under
- * way. Only a courtesy to others: they can do without. */
-void spw_process_tidy(void);
+/* The next managed descriptor at or after fd, or -1. */
+int spw_process_next_fd(int fd);
 
 struct spw_image {			/* what is to be executed */
 	int dir;			/* AT_FDCWD, or of execveat */
@@ -43,21 +38,19 @@ struct spw_exec {			/* an exec under way */
  *
  * begin	hands every managed descriptor the image inherits to the kernel
  * give	the same for one that is not inherited by itself: a source of
- *		a dup2 action of posix_spawn
+ *		a dup2 action of posix_spawn; or for a file it will open
  * ready	settles what the image could not see otherwise, and makes its
  *		environment out of envp
  * end		when the image was not started, or in the parent
  */
 void spw_exec_begin(struct spw_exec *x);
 void spw_exec_give(struct spw_exec *x, int fd);
+void spw_exec_give_path(struct spw_exec *x, const char *path);
 void spw_exec_ready(struct spw_exec *x, const struct spw_image *image,
 		    char *const *envp);
 void spw_exec_end(struct spw_exec *x);
 
 /* After ETXTBSY: waits a moment and is true if it is worth another try. */
 bool spw_exec_again(struct spw_exec *x, int tries);
-
-/* True when this value of LD_PRELOAD loads us. */
-bool spw_agent_is_named_in(const char *preload);
 
 #endif

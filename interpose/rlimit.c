@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rlimit.c -- the largest file the program may write, kept up to date */
 #include <stdarg.h>
-#include <ulimit.h>
 
 #include "interpose/front.h"
 #include "interpose/real.h"

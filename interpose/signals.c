@@ -27,8 +27,8 @@
 #include <errno.h>
 #include <ucontext.h>
 
-#include "interpose/process.h"
 #include "interpose/real.h"
+#include "interpose/signals.h"
 #include "shm/guard.h"
 #include "shm/sys.h"
 
@@ -231,8 +231,8 @@ call_unsent(int n, unsigned long mask)
 		call_here(&unsent[i], mask);
 }
 
-static void
-deliver(void)
+void
+spw_signals_deliver(void)
 {
 	unsigned long mask = later.mask;
 	int n = spw_guard.pending, unsent = 0;
@@ -296,7 +296,8 @@ sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 
 	if (sig < 1 || sig > SIGNALS)
 		return REAL(sigaction)(sig, act, old);
-	spw_guard_deliver = deliver;	/* in use before constructors, too */
+	/* Somebody's constructor may be here before ours was run. */
+	spw_guard_deliver = spw_signals_deliver;
 	lock_actions();
 	r = exchange(sig, act, &was);
 	unlock_actions();

@@ -10,7 +10,6 @@
 #include <errno.h>
 
 #include "interpose/fdtab.h"
-#include "interpose/leave.h"
 #include "interpose/process.h"
 #include "interpose/real.h"
 #include "shm/sys.h"
@@ -103,17 +102,6 @@ posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *actions, int fd,
 	return r ? r : note(actions, -1, path);
 }
 
-/* Also when nobody has the file open: the child will. */
-static void
-give_path(struct spw_exec *x, const char *path)
-{
-	if (!spw_front_wants(path))
-		return;
-	x->hand_over = true;
-	if (spw_front_attach() == 0)
-		spw_leave_path(AT_FDCWD, path, SPW_BYPASS_EXEC);
-}
-
 static void
 begin(struct spw_exec *x, const posix_spawn_file_actions_t *actions)
 {
@@ -127,7 +115,7 @@ begin(struct spw_exec *x, const posix_spawn_file_actions_t *actions)
 		if (n->fd >= 0)
 			spw_exec_give(x, n->fd);
 		else
-			give_path(x, n->path);
+			spw_exec_give_path(x, n->path);
 	}
 	pthread_mutex_unlock(&notes_lock);
 }
