@@ -46,7 +46,7 @@ not_io=$(one_of <<'WORDS'
 ^(get|set|end)fs
 ^(__)?v?a?sn?w?printf(_chk)?$ ^(__)?(isoc(99|23)_)?v?sw?scanf$
 ^(register|parse)_printf ^printf_size ^posix_spawnattr_ ^hcreate ^sched
-^(tc|cf)[gsd] ^(__)?(res_|ns_|nss_|dn_) random ctype locale
+^(tc|cf)[gsdf] ^(__)?(res_|ns_|nss_|dn_) random ctype locale
 ^(init|set)state ^(__)?(finite|fpclass|ffs|fdelt|fentry) ^__cxa_ ^__cyg
 ^__profile ^sig(block|emptyset|isemptyset|fillset) ^swapcontext$ ^timer_
 ^malloc_ ^create_module$ ^(asc|c|gm|local|mk|strf|strp|s|f|adj|rt)time
