@@ -12,4 +12,7 @@ int spw_agent_need(struct spw_map *map);
 /* In a forked child: the parent's drain thread is not here. */
 void spw_agent_forked(void);
 
+/* True when this value of LD_PRELOAD loads us. */
+bool spw_agent_is_named_in(const char *preload);
+
 #endif

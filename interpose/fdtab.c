@@ -3,6 +3,7 @@
 #include "interpose/fdtab.h"
 
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "interpose/leave.h"
 #include "shm/proc.h"
@@ -37,6 +38,33 @@ look(int fd, struct spw_grip *g)
 	return g->me != NULL;
 }
 
+void
+spw_fdtab_step_slow(struct spw_grip *g)
+{
+	(void)spw_sys_lseek(g->t.fd, (int64_t)atomic_load(&g->ofd->pos),
+			    SEEK_SET);
+}
+
+/* stdio wrote through the kernel: it goes on from there. */
+static void
+leave_if_out_of_step(struct spw_grip *g)
+{
+	int64_t pos = spw_sys_lseek(g->t.fd, 0, SEEK_CUR);
+
+	if (pos < 0 || (uint64_t)pos == atomic_load(&g->ofd->pos))
+		return;
+	atomic_store(&g->ofd->pos, (uint64_t)pos);
+	(void)spw_leave(g->t.fd, SPW_BYPASS_STDIO);
+}
+
+/* Whether this description may be cached under a standard number. */
+static bool
+suits_stdout(int fd, uint32_t flags)
+{
+	return fd == STDOUT_FILENO && flags & SPW_OFD_WRITE &&
+	       !(flags & (SPW_OFD_APPEND | SPW_OFD_KERNEL));
+}
+
 bool
 spw_fdtab_peek(int fd, struct spw_grip *ret)
 {
@@ -51,6 +79,10 @@ spw_fdtab_grip(int fd, struct spw_grip *ret)
 	if (SPW_UNLIKELY(atomic_load_explicit(&ret->f->bypass,
 					      memory_order_acquire)))
 		spw_fdtab_to_kernel(ret);
+	else if (SPW_UNLIKELY(atomic_load_explicit(&ret->ofd->flags,
+						   memory_order_relaxed) &
+			      SPW_OFD_STDOUT))
+		leave_if_out_of_step(ret);
 	return !(atomic_load_explicit(&ret->ofd->flags,
 				      memory_order_acquire) & SPW_OFD_KERNEL);
 }
@@ -104,7 +136,7 @@ ofd_flags(int flags)
 static enum spw_bypass
 misfit(int fd, int flags, const struct statx *stx)
 {
-	if (fd <= 2)
+	if (fd <= 2 && !suits_stdout(fd, ofd_flags(flags)))
 		return SPW_BYPASS_STDIO;
 	if (atomic_load(&spw_front.rings))
 		return SPW_BYPASS_IO_URING;
@@ -217,7 +249,8 @@ spw_fdtab_opened(int fd, int flags)
 		return;
 	me = spw_front_me();
 	why = misfit(fd, flags, &stx);
-	if (!me || !manage(me, fd, ofd_flags(flags), &seen))
+	if (!me || !manage(me, fd, ofd_flags(flags) |
+			   (fd == STDOUT_FILENO ? SPW_OFD_STDOUT : 0), &seen))
 		return;
 	if (why)
 		(void)spw_leave(fd, why);
@@ -287,8 +320,14 @@ spw_fdtab_duped(int from, int to)
 		(void)spw_leave(from, SPW_BYPASS_NO_ROOM);
 		return;
 	}
-	if (to <= 2)
+	if (to > 2)
+		return;
+	if (!suits_stdout(to, atomic_load(&g.ofd->flags))) {
 		(void)spw_leave(to, SPW_BYPASS_STDIO);
+		return;
+	}
+	atomic_fetch_or(&g.ofd->flags, SPW_OFD_STDOUT);
+	spw_fdtab_step(&g);
 }
 
 uint32_t

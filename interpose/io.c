@@ -138,6 +138,7 @@ write(int fd, const void *buf, size_t n)
 		return REAL(write)(fd, buf, n);
 	pthread_testcancel();
 	r = write_here(&g, buf, SPW_MIN(n, CALL_MAX));
+	spw_fdtab_step(&g);
 	return is_final(&g, r) ? spw_ret(r) : REAL(write)(fd, buf, n);
 }
 SPW_ALIAS(__write, write);
@@ -196,12 +197,15 @@ SPW_WRAP ssize_t
 read(int fd, void *buf, size_t n)
 {
 	struct spw_grip g;
+	int64_t r;
 
 	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
 	    !g.t.readable)
 		return REAL(read)(fd, buf, n);
 	pthread_testcancel();
-	return spw_ret(read_here(&g, buf, SPW_MIN(n, CALL_MAX)));
+	r = read_here(&g, buf, SPW_MIN(n, CALL_MAX));
+	spw_fdtab_step(&g);
+	return spw_ret(r);
 }
 SPW_ALIAS(__read, read);
 
@@ -346,6 +350,7 @@ writev(int fd, const struct iovec *iov, int n)
 		return REAL(writev)(fd, iov, n);
 	pthread_testcancel();
 	r = write_all(&g, iov, n, -1, appends(&g));
+	spw_fdtab_step(&g);
 	return is_final(&g, r) ? spw_ret(r) : REAL(writev)(fd, iov, n);
 }
 
@@ -412,12 +417,15 @@ SPW_WRAP ssize_t
 readv(int fd, const struct iovec *iov, int n)
 {
 	struct spw_grip g;
+	int64_t r;
 
 	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
 	    !g.t.readable)
 		return REAL(readv)(fd, iov, n);
 	pthread_testcancel();
-	return spw_ret(read_all(&g, iov, n, -1));
+	r = read_all(&g, iov, n, -1);
+	spw_fdtab_step(&g);
+	return spw_ret(r);
 }
 
 SPW_WRAP ssize_t
@@ -510,8 +518,10 @@ lseek(int fd, off_t off, int whence)
 		int64_t to = seek(&g, off, whence);
 
 		/* The kernel knows how far this file system goes. */
-		if (to < 1ll << 43)
+		if (to < 1ll << 43) {
+			spw_fdtab_step(&g);
 			return spw_ret(to);
+		}
 		r = REAL(lseek)(fd, to, SEEK_SET);
 		if (r < 0)
 			atomic_store(&g.ofd->pos, 0);

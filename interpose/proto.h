@@ -9,6 +9,7 @@
 #include <fts.h>
 #include <ftw.h>
 #include <pty.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/xattr.h>
+#include <ulimit.h>
 #include <unistd.h>
 #include <utime.h>
 #include <utmp.h>
@@ -40,6 +42,9 @@ int __lxstat(int ver, const char *path, struct stat *st);
 int __fxstat(int ver, int fd, struct stat *st);
 int __fxstatat(int ver, int dir, const char *path, struct stat *st,
 	       int flags);
+
+int __register_atfork(void (*before)(void), void (*parent)(void),
+		      void (*child)(void), void *object);
 
 /* Of libaio and liburing, which need not be there. */
 struct io_uring;

@@ -43,9 +43,12 @@
 	R(fopen) R(fdopen) R(freopen) R(fclose) R(tmpfile)
 
 #define SPW_REALS_PROCESS(R) \
-	R(fork) R(_Fork) R(execve) R(execveat) R(fexecve) R(posix_spawn) \
-	R(posix_spawnp) R(popen) R(system) R(daemon) R(_exit) R(setrlimit) \
-	R(prlimit) R(sigaction) R(signal)
+	R(fork) R(_Fork) R(clone) R(__register_atfork) R(execve) R(execvpe) \
+	R(execveat) R(fexecve) R(posix_spawn) R(posix_spawnp) \
+	R(posix_spawn_file_actions_init) R(posix_spawn_file_actions_destroy) \
+	R(posix_spawn_file_actions_adddup2) \
+	R(posix_spawn_file_actions_addopen) R(popen) R(system) R(setrlimit) \
+	R(prlimit) R(ulimit) R(sigaction)
 
 struct spw_real {
 #define SPW_REAL_FIELD(name) __typeof__(name) *name;

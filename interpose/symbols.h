@@ -292,6 +292,11 @@ SPW_SYM(__sysv_signal, observe)
 SPW_SYM(sigset, observe)
 SPW_SYM(siginterrupt, observe)
 
+/* Our own, in spillway.h. */
+SPW_SYM(spillway_flush, observe)
+SPW_SYM(spillway_query, observe)
+SPW_SYM(spillway_pin, observe)
+
 /* Of libaio and liburing, which libc does not have. */
 SPW_SYM(io_submit, leave)
 SPW_SYM(io_uring_queue_init, leave)

@@ -18,6 +18,7 @@ enum {
 	SLICE_MS = 10,			/* between looks while it waits */
 	TIDY_MS = 250,			/* between looks for the dead */
 	STUCK_MS = 5000,		/* finish gives up after this long */
+	WINDOW = 4096,			/* slots kept ahead: 16 MiB */
 };
 
 /* The fence: a dead drainer's I/O holds its lock until it is over. */
@@ -134,6 +135,25 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_forget_files(d);
 }
 
+/* Keeps a window of slots reserved and in memory ahead of the writers: the
+ * first touch of a page costs more than a kernel write. */
+static void
+look_ahead(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_SLOTS].ready);
+	uint32_t now;
+
+	if (ready >= map->counts[SPW_POOL_SLOTS] ||
+	    spw_pool_free(map, SPW_POOL_SLOTS) >= WINDOW ||
+	    spw_seg_grow(map, SPW_POOL_SLOTS) < 0)
+		return;
+	(void)spw_seg_grow(map, SPW_POOL_BLOCKS);
+	now = atomic_load(&map->seg->pools[SPW_POOL_SLOTS].ready);
+	for (; ready < now; ready += 64)
+		spw_seg_meet_slots(map, ready);
+}
+
 static bool
 is_asked(const struct spw_map *map)
 {
@@ -201,6 +221,7 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		int went = 0;
 
 		tidy(d, now);
+		look_ahead(d);
 		spw_home_secure(d);
 		if (is_asked(d->map))
 			return work(d, true);

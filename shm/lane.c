@@ -276,6 +276,7 @@ spw_lane_stock_slots(struct spw_me *me, uint32_t want)
 
 		if (!got)
 			break;
+		spw_seg_meet_slots(me->map, lane->slots[lane->nslots]);
 		lane->nslots += got;
 	}
 	return lane->nslots;

@@ -188,7 +188,8 @@ enum spw_file_flag {
 	SPW_FILE_UNSETTLED = 2,		/* may have bytes that are not home */
 	SPW_FILE_UNLINKED = 4,		/* no name left when last looked */
 	SPW_FILE_TIMES = 8,		/* wtime counts, not the kernel's mtime */
-	SPW_FILE_JUDGED = 16,		/* the drainer looks for dirty blocks */
+	SPW_FILE_PINNED = 16,		/* its blocks are not evicted */
+	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -240,6 +241,7 @@ static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
 enum spw_ofd_flag {
 	SPW_OFD_READ = 1, SPW_OFD_WRITE = 2, SPW_OFD_APPEND = 4,
 	SPW_OFD_KERNEL = 8,		/* the kernel's position counts */
+	SPW_OFD_STDOUT = 16,		/* both do: see interpose/fdtab.h */
 };
 
 struct spw_ofd {

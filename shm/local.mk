@@ -25,6 +25,8 @@ shm_sources = \
 	shm/guard.h \
 	shm/ini.c \
 	shm/ini.h \
+	shm/job.c \
+	shm/job.h \
 	shm/lane.c \
 	shm/lane.h \
 	shm/layout.h \

@@ -324,6 +324,25 @@ spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 	return r;
 }
 
+void
+spw_seg_meet_slots(struct spw_map *map, uint32_t slot)
+{
+	uint32_t word = slot / 64;
+	uint64_t bit = 1ull << word % 64;
+	_Atomic uint64_t *seen;
+
+	if (word / 64 >= sizeof(map->mapped) / sizeof(*map->mapped))
+		return;
+	seen = &map->mapped[word / 64];
+	if (atomic_load_explicit(seen, memory_order_relaxed) & bit)
+		return;
+	atomic_fetch_or_explicit(seen, bit, memory_order_relaxed);
+	/* Older kernels do not know it: then the pages come one by one. */
+	(void)spw_sys_madvise(map->slots + (uint64_t)word * 64 *
+			      SPW_BLOCK_SIZE, 64 * SPW_BLOCK_SIZE,
+			      MADV_POPULATE_WRITE);
+}
+
 static int
 fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f)
 {

@@ -29,6 +29,7 @@ struct spw_map {			/* this process's mapping */
 	uint32_t counts[SPW_POOL_COUNT];	/* copied out: cannot change */
 	uint32_t bucket_mask, fbucket_mask;
 	uint64_t ino;			/* of the segment file */
+	_Atomic uint64_t mapped[1024];	/* bit: 64 slots this process touched */
 	char path[SPW_SEG_PATH_MAX];
 };
 
@@ -65,6 +66,10 @@ void spw_seg_detach(struct spw_map *map);
 /* Reserves memory for more items of a pool, at most limit at a time; 0 when
  * there are more now. -ENOSPC: all are in use, or the file system is full. */
 int spw_seg_grow(struct spw_map *map, enum spw_pool_id pool);
+
+/* Maps the 64 slots around this one at once, the first time this process
+ * meets them: one call instead of 64 page faults. */
+void spw_seg_meet_slots(struct spw_map *map, uint32_t slot);
 
 /* Locks one SPW_LOCK_BYTE_ of the segment through a description of its own;
  * the lock lives as long as that. Returns the fd, -EAGAIN when another has

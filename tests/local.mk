@@ -35,12 +35,14 @@ tests_scripts = \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
-	tests/slowfs-twin.sh \
+	tests/service-life.sh \
+	tests/setup-packages.sh \
 	tests/slowfs-faults.sh \
+	tests/slowfs-twin.sh \
 	tests/source-layers.sh \
+	tests/source-listed.sh \
 	tests/source-pages.sh \
-	tests/source-shape.sh \
-	tests/service-life.sh
+	tests/source-shape.sh
 
 # Programs that scripts call.
 tests_helpers = \
@@ -70,11 +72,18 @@ endif
 check_PROGRAMS += $(tests_units) $(tests_helpers)
 TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
-SH_LOG_COMPILER = $(BASH)
 EXTRA_DIST += $(tests_scripts) \
 	tests/bench \
+	tests/each-library \
 	tests/installed.sh \
 	tests/service
+
+# A test that hangs is a test that failed.
+TEST_SECONDS = 600
+LOG_COMPILER = timeout
+AM_LOG_FLAGS = -k 10 $(TEST_SECONDS)
+SH_LOG_COMPILER = timeout
+AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 
 # Fuzz targets: tests/fuzz-NAME.c defines LLVMFuzzerTestOneInput, its corpus
 # is tests/corpus/NAME.  Built with --enable-fuzzers; `make fuzz` runs each of
