@@ -42,11 +42,22 @@ tests_scripts = \
 	tests/source-layers.sh \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
-	tests/source-shape.sh
+	tests/source-shape.sh \
+	tests/twin-modes.sh \
+	tests/twin-rename-tools.sh \
+	tests/twin-rename.sh \
+	tests/twin-stat-others.sh \
+	tests/twin-stat.sh \
+	tests/twin-times-tools.sh \
+	tests/twin-times.sh \
+	tests/twin-unlink.sh
 
 # Programs that scripts call.
 tests_helpers = \
-	tests/list-features
+	tests/list-features \
+	tests/name-forms \
+	tests/stat-forms \
+	tests/time-forms
 
 # A module from another version, to be refused.
 check_LTLIBRARIES = module-old.la
