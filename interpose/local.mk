@@ -35,6 +35,13 @@ interpose_sources = \
 	interpose/spillway.h \
 	interpose/stat.c \
 	interpose/stat.h \
+	interpose/stdio-bytes.c \
+	interpose/stdio-mode.c \
+	interpose/stdio-mode.h \
+	interpose/stdio-wide.c \
+	interpose/stdio-wscan.c \
+	interpose/stdio.c \
+	interpose/stdio.h \
 	interpose/symbols.h \
 	interpose/times.c \
 	interpose/walk.c

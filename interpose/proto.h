@@ -56,4 +56,30 @@ int io_uring_queue_init(unsigned entries, struct io_uring *ring,
 int io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
 			       struct io_uring_params *p);
 
+/* The same of streams. */
+size_t __fread_chk(void *to, size_t cap, size_t size, size_t n, FILE *fp);
+size_t __fread_unlocked_chk(void *to, size_t cap, size_t size, size_t n,
+			    FILE *fp);
+int __dprintf_chk(int fd, int level, const char *fmt, ...);
+int __vdprintf_chk(int fd, int level, const char *fmt, va_list ap);
+int __vsnprintf_chk(char *buf, size_t n, int level, size_t cap,
+		    const char *fmt, va_list ap);
+wint_t __woverflow(FILE *fp, wint_t c);
+wint_t __wuflow(FILE *fp);
+wint_t __wunderflow(FILE *fp);
+wchar_t *__fgetws_chk(wchar_t *buf, size_t cap, int n, FILE *fp);
+wchar_t *__fgetws_unlocked_chk(wchar_t *buf, size_t cap, int n, FILE *fp);
+int __fwprintf_chk(FILE *fp, int level, const wchar_t *fmt, ...);
+int __vfwprintf_chk(FILE *fp, int level, const wchar_t *fmt, va_list ap);
+int __wprintf_chk(int level, const wchar_t *fmt, ...);
+int __vwprintf_chk(int level, const wchar_t *fmt, va_list ap);
+int __isoc99_fwscanf(FILE *fp, const wchar_t *fmt, ...);
+int __isoc99_vfwscanf(FILE *fp, const wchar_t *fmt, va_list ap);
+int __isoc99_wscanf(const wchar_t *fmt, ...);
+int __isoc99_vwscanf(const wchar_t *fmt, va_list ap);
+int __isoc23_fwscanf(FILE *fp, const wchar_t *fmt, ...);
+int __isoc23_vfwscanf(FILE *fp, const wchar_t *fmt, va_list ap);
+int __isoc23_wscanf(const wchar_t *fmt, ...);
+int __isoc23_vwscanf(const wchar_t *fmt, va_list ap);
+
 #endif

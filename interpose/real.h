@@ -40,7 +40,15 @@
 	R(backtrace_symbols_fd) R(login_tty)
 
 #define SPW_REALS_STDIO(R) \
-	R(fopen) R(fdopen) R(freopen) R(fclose) R(tmpfile)
+	R(fopen) R(fdopen) R(freopen) R(fclose) R(fread) R(fread_unlocked) \
+	R(__fread_chk) R(__fread_unlocked_chk) R(vdprintf) R(__vdprintf_chk) \
+	R(fwide) R(fgetwc) R(fgetwc_unlocked) R(getwchar) \
+	R(getwchar_unlocked) R(fputwc) R(fputwc_unlocked) R(putwchar) \
+	R(putwchar_unlocked) R(ungetwc) R(__woverflow) R(__wuflow) \
+	R(__wunderflow) R(fgetws) R(fgetws_unlocked) R(__fgetws_chk) \
+	R(__fgetws_unlocked_chk) R(fputws) R(fputws_unlocked) R(vfwprintf) \
+	R(__vfwprintf_chk) R(vfwscanf) R(__isoc99_vfwscanf) \
+	R(__isoc23_vfwscanf)
 
 #define SPW_REALS_PROCESS(R) \
 	R(fork) R(_Fork) R(clone) R(__register_atfork) R(execve) R(execvpe) \

@@ -8,6 +8,7 @@
  *	observe		the real call, and our records or its answer put right
  *	leave		the file is brought home for the call, or for good
  *	ignore		not wrapped; the heading says why
+ *	api		not libc's: the functions of spillway.h
  *
  * preload-symbols.sh compares this with the libc it finds, so that a name
  * which a new libc brings is noticed; preload-exports.sh compares it with
@@ -291,11 +292,6 @@ SPW_SYM(sysv_signal, observe)
 SPW_SYM(__sysv_signal, observe)
 SPW_SYM(sigset, observe)
 SPW_SYM(siginterrupt, observe)
-
-/* Our own, in spillway.h. */
-SPW_SYM(spillway_flush, observe)
-SPW_SYM(spillway_query, observe)
-SPW_SYM(spillway_pin, observe)
 
 /* Of libaio and liburing, which libc does not have. */
 SPW_SYM(io_submit, leave)
@@ -663,3 +659,8 @@ SPW_SYM(__fwriting, ignore)
 SPW_SYM(__overflow, ignore)
 SPW_SYM(__uflow, ignore)
 SPW_SYM(__underflow, ignore)
+
+/* The C API. */
+SPW_SYM(spillway_flush, api)
+SPW_SYM(spillway_query, api)
+SPW_SYM(spillway_pin, api)

@@ -333,6 +333,7 @@ enum spw_drainer_host {
  * locks, which the kernel holds until the last I/O of a dead owner is over). */
 #define SPW_LOCK_BYTE_DRAINER	0
 #define SPW_LOCK_BYTE_GROW	1
+#define SPW_LOCK_BYTE_JOIN	2	/* joining and removing it */
 
 /* Owner words of pool items. */
 #define SPW_FREE	0u
