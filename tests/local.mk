@@ -56,20 +56,31 @@ tests_scripts = \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
+	tests/preload-symbols.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
-	tests/preload-symbols.sh \
-	tests/slowfs-twin.sh \
 	tests/slowfs-faults.sh \
+	tests/slowfs-twin.sh \
 	tests/source-layers.sh \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
-	tests/source-shape.sh
+	tests/source-shape.sh \
+	tests/twin-modes.sh \
+	tests/twin-rename-tools.sh \
+	tests/twin-rename.sh \
+	tests/twin-stat-others.sh \
+	tests/twin-stat.sh \
+	tests/twin-times-tools.sh \
+	tests/twin-times.sh \
+	tests/twin-unlink.sh
 
 # Programs that scripts call.
 tests_helpers = \
 	tests/config-driver \
-	tests/list-features
+	tests/list-features \
+	tests/name-forms \
+	tests/stat-forms \
+	tests/time-forms
 
 # A module from another version, to be refused.
 check_LTLIBRARIES = module-old.la
