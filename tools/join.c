@@ -56,8 +56,9 @@ spw_join_report_dead(const struct spw_config *cfg, bool color)
 	if (spw_segments_list(cfg->shm_dir, &list, &n) < 0)
 		return;			/* making one will say why */
 	for (size_t i = 0; i < n; i++)
-		if (list[i].state == SPW_SEGMENT_DEAD ||
-		    list[i].state == SPW_SEGMENT_UNREADABLE)
+		if (list[i].state == SPW_SEGMENT_UNREADABLE ||
+		    (list[i].state == SPW_SEGMENT_DEAD &&
+		     (list[i].left.bytes || cfg->verbose)))
 			report(&list[i], color);
 	spw_segments_free(list, n);
 }
