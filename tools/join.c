@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "shm/machine.h"
+#include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tools/segments.h"
@@ -78,7 +79,7 @@ join_living(const char *path, struct spw_joined *ret)
 		spw_segment_drop(&s);
 		return 0;
 	}
-	r = spw_segment_join(&s.map, &ret->proc);
+	r = spw_proc_join(&s.map, &ret->proc);
 	if (r < 0) {
 		spw_segment_drop(&s);
 		return r;
@@ -94,7 +95,7 @@ make(const struct spw_seg_request *req, struct spw_joined *ret)
 
 	if (r < 0)
 		return r;
-	r = spw_segment_join(&ret->map, &ret->proc);
+	r = spw_proc_join(&ret->map, &ret->proc);
 	if (r < 0) {
 		spw_seg_detach(&ret->map);
 		return r;
