@@ -47,6 +47,13 @@ tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
 
 tests_scripts = \
+	tests/cmd-handover.sh \
+	tests/cmd-mpirun.sh \
+	tests/cmd-recover.sh \
+	tests/cmd-run-refuses.sh \
+	tests/cmd-run-signals.sh \
+	tests/cmd-run-status.sh \
+	tests/cmd-run-timeout.sh \
 	tests/completion.sh \
 	tests/config-denied.sh \
 	tests/config-documents.sh \

@@ -48,6 +48,9 @@ tools_sources = \
 	tools/verify.c \
 	tools/verify.h
 
+dist_bin_SCRIPTS = \
+	tools/spillway-mpirun
+
 man_pages += \
 	tools/spillway.1 \
 	tools/spillway.conf.5 \
