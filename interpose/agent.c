@@ -12,7 +12,8 @@
  * Nobody waits for the agent to be up: what is written rests in the segment
  * meanwhile, and who waits for it to be home looks again. An agent that has
  * not taken the drainer's lock after START_MS is given up, and a thread of
- * this process takes its place.
+ * this process takes its place. That thread dies with the process, so the
+ * process does not end before everything is home.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 
 #include "interpose/agent.h"
 #include "interpose/front.h"
+#include "interpose/leave.h"
 #include "interpose/real.h"
 #include "shm/conf.h"
 #include "shm/sys.h"
@@ -48,6 +50,7 @@ static struct {
 	_Atomic uint32_t epoch;		/* seg.drainer_epoch at that time */
 	_Atomic int64_t failed;		/* when none could be had; 0: no */
 	_Atomic bool busy;		/* somebody is at it */
+	_Atomic bool is_thread;		/* it runs in this process */
 	engine_forget_fn *_Atomic forget;
 } drainer;
 
@@ -324,6 +327,7 @@ start_thread(const struct spw_map *map)
 		atomic_store(&drainer.forget, (engine_forget_fn *)
 			     dlsym(object, "spw_engine_thread_forget"));
 		r = start(map->path);
+		atomic_store(&drainer.is_thread, r == 0);
 	}
 	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0,
 			  sizeof(mask), 0, 0);
@@ -415,12 +419,41 @@ spw_agent_forked(void)
 
 	atomic_store(&drainer.busy, false);
 	atomic_store(&drainer.failed, 0);
+	atomic_store(&drainer.is_thread, false);
 	if (forget)
 		forget();
 }
+
+/* A drainer that ends with the process brings everything home first. */
+static void
+finish(void)
+{
+	if (!atomic_load(&drainer.is_thread))
+		return;
+	(void)spw_settle_all();
+	atomic_store(&drainer.is_thread, false);
+}
+
+SPW_WRAP void
+_exit(int status)
+{
+	finish();
+	REAL(_exit)(status);
+	__builtin_unreachable();
+}
+SPW_ALIAS(_Exit, _exit);
 
 static __attribute__((constructor)) void
 set_up(void)
 {
 	find_library();
+}
+
+/* Streams are flushed by libc after the last destructor: too late. */
+static __attribute__((destructor)) void
+tear_down(void)
+{
+	if (atomic_load(&drainer.is_thread))
+		(void)fflush(NULL);
+	finish();
 }
