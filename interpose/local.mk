@@ -4,14 +4,20 @@
 interpose_sources = \
 	interpose/agent.c \
 	interpose/agent.h \
+	interpose/api.c \
 	interpose/exec.c \
 	interpose/fdtab.c \
 	interpose/fdtab.h \
 	interpose/front.c \
 	interpose/front.h \
+	interpose/inner.c \
 	interpose/io.c \
 	interpose/leave.c \
 	interpose/leave.h \
+	interpose/modes.c \
+	interpose/named.c \
+	interpose/named.h \
+	interpose/names.c \
 	interpose/open.c \
 	interpose/other.c \
 	interpose/process.c \
@@ -25,4 +31,22 @@ interpose_sources = \
 	interpose/signals.c \
 	interpose/signals.h \
 	interpose/size.c \
-	interpose/spawn.c
+	interpose/spawn.c \
+	interpose/spillway.h \
+	interpose/stat.c \
+	interpose/stat.h \
+	interpose/stdio-bytes.c \
+	interpose/stdio-mode.c \
+	interpose/stdio-mode.h \
+	interpose/stdio-wide.c \
+	interpose/stdio-wscan.c \
+	interpose/stdio.c \
+	interpose/stdio.h \
+	interpose/symbols.h \
+	interpose/times.c \
+	interpose/walk.c
+
+include_HEADERS = interpose/spillway.h
+
+man_pages += \
+	interpose/spillway.3

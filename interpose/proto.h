@@ -4,7 +4,11 @@
 #define SPW_INTERPOSE_PROTO_H
 
 #include <aio.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,9 +23,11 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <ulimit.h>
 #include <unistd.h>
 #include <utime.h>
+#include <utmp.h>
 #include <wchar.h>
 
 #include "shm/util.h"
@@ -49,5 +55,31 @@ int io_uring_queue_init(unsigned entries, struct io_uring *ring,
 			unsigned flags);
 int io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
 			       struct io_uring_params *p);
+
+/* The same of streams. */
+size_t __fread_chk(void *to, size_t cap, size_t size, size_t n, FILE *fp);
+size_t __fread_unlocked_chk(void *to, size_t cap, size_t size, size_t n,
+			    FILE *fp);
+int __dprintf_chk(int fd, int level, const char *fmt, ...);
+int __vdprintf_chk(int fd, int level, const char *fmt, va_list ap);
+int __vsnprintf_chk(char *buf, size_t n, int level, size_t cap,
+		    const char *fmt, va_list ap);
+wint_t __woverflow(FILE *fp, wint_t c);
+wint_t __wuflow(FILE *fp);
+wint_t __wunderflow(FILE *fp);
+wchar_t *__fgetws_chk(wchar_t *buf, size_t cap, int n, FILE *fp);
+wchar_t *__fgetws_unlocked_chk(wchar_t *buf, size_t cap, int n, FILE *fp);
+int __fwprintf_chk(FILE *fp, int level, const wchar_t *fmt, ...);
+int __vfwprintf_chk(FILE *fp, int level, const wchar_t *fmt, va_list ap);
+int __wprintf_chk(int level, const wchar_t *fmt, ...);
+int __vwprintf_chk(int level, const wchar_t *fmt, va_list ap);
+int __isoc99_fwscanf(FILE *fp, const wchar_t *fmt, ...);
+int __isoc99_vfwscanf(FILE *fp, const wchar_t *fmt, va_list ap);
+int __isoc99_wscanf(const wchar_t *fmt, ...);
+int __isoc99_vwscanf(const wchar_t *fmt, va_list ap);
+int __isoc23_fwscanf(FILE *fp, const wchar_t *fmt, ...);
+int __isoc23_vfwscanf(FILE *fp, const wchar_t *fmt, va_list ap);
+int __isoc23_wscanf(const wchar_t *fmt, ...);
+int __isoc23_vwscanf(const wchar_t *fmt, va_list ap);
 
 #endif

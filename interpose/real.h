@@ -34,10 +34,21 @@
 	R(stat) R(lstat) R(fstat) R(fstatat) R(statx) R(__xstat) R(__lxstat) \
 	R(__fxstat) R(__fxstatat) R(utime) R(utimes) R(lutimes) R(futimes) \
 	R(futimesat) R(futimens) R(utimensat) R(rename) R(renameat) \
-	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat)
+	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat) \
+	R(chmod) R(lchmod) R(fchmod) R(fchmodat) R(setxattr) R(lsetxattr) \
+	R(fsetxattr) R(fts_read) R(fts_children) R(ftw) R(nftw) \
+	R(backtrace_symbols_fd) R(login_tty)
 
 #define SPW_REALS_STDIO(R) \
-	R(fopen) R(fdopen) R(freopen) R(fclose) R(tmpfile)
+	R(fopen) R(fdopen) R(freopen) R(fclose) R(fread) R(fread_unlocked) \
+	R(__fread_chk) R(__fread_unlocked_chk) R(vdprintf) R(__vdprintf_chk) \
+	R(fwide) R(fgetwc) R(fgetwc_unlocked) R(getwchar) \
+	R(getwchar_unlocked) R(fputwc) R(fputwc_unlocked) R(putwchar) \
+	R(putwchar_unlocked) R(ungetwc) R(__woverflow) R(__wuflow) \
+	R(__wunderflow) R(fgetws) R(fgetws_unlocked) R(__fgetws_chk) \
+	R(__fgetws_unlocked_chk) R(fputws) R(fputws_unlocked) R(vfwprintf) \
+	R(__vfwprintf_chk) R(vfwscanf) R(__isoc99_vfwscanf) \
+	R(__isoc23_vfwscanf)
 
 #define SPW_REALS_PROCESS(R) \
 	R(fork) R(_Fork) R(clone) R(__register_atfork) R(execve) R(execvpe) \
@@ -65,13 +76,19 @@ void spw_real_find_all(void);
 /* Makes a wrapper visible in the program. */
 #define SPW_WRAP __attribute__((visibility("default")))
 
-/* A second name of a wrapper: same type, same behaviour. Attributes such as
- * nothrow mean nothing here, and gcc need not miss them. */
+/*
+ * A second name of a wrapper: same type, same behaviour. It is named for the
+ * linker only, since headers declare some of these with types of their own
+ * that are laid out alike (struct stat64).
+ */
 #ifndef __clang__
-#pragma GCC diagnostic ignored "-Wmissing-attributes"
+#define SPW_COPY(of) , copy(of)		/* gcc compares attributes */
+#else
+#define SPW_COPY(of)
 #endif
-#define SPW_ALIAS(other, of) \
-	extern __typeof__(of) other __attribute__((alias(#of), \
-		visibility("default")))
+#define SPW_ALIAS(name, of) \
+	extern __typeof__(of) spw_alias_##name __asm__(#name) \
+		__attribute__((alias(#of), visibility("default") \
+			       SPW_COPY(of)))
 
 #endif

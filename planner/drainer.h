@@ -61,6 +61,9 @@ void spw_home_close(struct spw_drainer *d, uint32_t file);
  * still there to be asked. */
 void spw_home_secure(struct spw_drainer *d);
 
+/* Before a write of ours changes the ctime: remembers what it was. */
+void spw_home_note_ctime(struct spw_drainer *d, uint32_t file);
+
 /* After the last write of a pass: puts the program's times back. */
 void spw_home_stamp(struct spw_drainer *d, uint32_t file);
 

@@ -14,18 +14,13 @@
 
 #include "planner/drainer.h"
 #include "shm/files.h"
+#include "shm/names.h"
 #include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 #include "shm/util.h"
 
 enum { OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME };
-
-static int64_t
-nanoseconds(const struct timespec *ts)
-{
-	return (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec;
-}
 
 static bool
 is_file(int fd, const struct spw_file *f)
@@ -101,7 +96,7 @@ open_at_any_holder(struct spw_drainer *d, uint32_t file)
 }
 
 static int
-open_in_directory(const struct spw_file *f)
+open_in_directory(const struct spw_file *f, int which)
 {
 	char path[SPW_FILE_PATH + 258];
 	struct dirent *e;
@@ -109,9 +104,7 @@ open_in_directory(const struct spw_file *f)
 	int fd = -ENOENT;
 	DIR *dir;
 
-	memcpy(path, f->path, SPW_FILE_PATH);
-	path[SPW_FILE_PATH - 1] = '\0';
-	if (!strrchr(path, '/'))
+	if (!spw_name_copy(f, which, path) || !strrchr(path, '/'))
 		return -ENOENT;
 	len = (size_t)(strrchr(path, '/') - path) + 1;
 	path[len] = '\0';
@@ -127,22 +120,32 @@ open_in_directory(const struct spw_file *f)
 	return fd;
 }
 
+/* A rename that was cut short leaves two paths, one of them right. */
+static int
+open_by_name(const struct spw_file *f)
+{
+	char path[SPW_FILE_PATH];
+	int fd = -ENOENT;
+
+	for (int i = 0; i < 2 && fd < 0 && fd != -EACCES; i++)
+		if (spw_name_copy(f, i, path))
+			fd = open_checked(path, O_NOFOLLOW, f);
+	return fd;
+}
+
 static int
 find_home(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_file *f = &d->map->files[file];
-	char path[SPW_FILE_PATH];
 	int fd = open_at_holder(f->holder_pid, f->holder_fd, f);
 
 	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE)
 		return fd;
-	memcpy(path, f->path, sizeof(path));
-	path[sizeof(path) - 1] = '\0';
-	fd = open_checked(path, O_NOFOLLOW, f);
+	fd = open_by_name(f);
 	if (fd < 0 && fd != -EACCES)
 		fd = open_at_any_holder(d, file);
-	if (fd < 0 && fd != -EACCES)
-		fd = open_in_directory(f);
+	for (int i = 0; i < 2 && fd < 0 && fd != -EACCES; i++)
+		fd = open_in_directory(f, i);
 	return fd;
 }
 
@@ -222,25 +225,51 @@ spw_home_secure(struct spw_drainer *d)
 }
 
 void
+spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+	int fd = d->homes[file].fd;
+	struct stat st;
+
+	if (fd >= 0 && spw_sys_fstat(fd, &st) == 0)
+		spw_file_note_ctime(f, spw_nanoseconds(&st.st_ctim));
+}
+
+/* utimens notes its time in the record before it asks the kernel. So either
+ * we see it here, after ours went to the kernel, and correct ourselves, or
+ * its call comes after ours. */
+static void
+set_mtime(int fd, const struct spw_file *f)
+{
+	int64_t before, now = atomic_load(&f->wtime);
+
+	do {
+		struct timespec ts[2] = {
+			{ 0, UTIME_OMIT }, spw_timespec(now),
+		};
+
+		before = now;
+		if (futimens(fd, ts) < 0)
+			return;		/* a foreign file keeps its own */
+		now = atomic_load(&f->wtime);
+	} while (now != before);
+}
+
+void
 spw_home_stamp(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
-	int64_t wtime = atomic_load(&f->wtime);
-	struct timespec ts[2] = {
-		{ 0, UTIME_OMIT },
-		{ wtime / 1000000000, wtime % 1000000000 },
-	};
 	int fd = d->homes[file].fd;
 	struct stat st;
 
 	if (fd < 0)
 		return;
 	if (atomic_load(&f->flags) & SPW_FILE_TIMES)
-		(void)futimens(fd, ts);	/* a foreign file keeps its own */
+		set_mtime(fd, f);
 	if (spw_sys_fstat(fd, &st) < 0)
 		return;
-	atomic_store(&f->home_mtime, nanoseconds(&st.st_mtim));
-	atomic_store(&f->home_ctime, nanoseconds(&st.st_ctim));
+	atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
+	atomic_store(&f->home_ctime, spw_nanoseconds(&st.st_ctim));
 	if (st.st_nlink == 0)
 		spw_file_flag(f, SPW_FILE_UNLINKED);
 }

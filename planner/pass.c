@@ -234,6 +234,7 @@ send_extents(struct spw_drainer *d)
 	int fd = spw_home_open(d, run->file);
 	int r = fd < 0 ? fd : 0;
 
+	spw_home_note_ctime(d, run->file);
 	for (uint32_t i = 0; i < run->nextents && r == 0; i++) {
 		const struct spw_extent *e = &run->extent[i];
 
@@ -347,22 +348,47 @@ free_hold(struct spw_drainer *d, uint32_t file)
 	atomic_compare_exchange_strong(&f->hold, &hold, 0);
 }
 
-/* Files without a dirty block left are settled, the others are not. */
+static void
+for_touched(struct spw_drainer *d, void (*act)(struct spw_drainer *, uint32_t))
+{
+	uint32_t n = d->map->counts[SPW_POOL_FILES] / 64;
+
+	for (uint32_t w = 0; w < n; w++)
+		for (uint64_t bits = d->touched[w]; bits; bits &= bits - 1)
+			act(d, w * 64 + (uint32_t)__builtin_ctzll(bits));
+}
+
+static void
+begin_judging(struct spw_drainer *d, uint32_t file)
+{
+	spw_home_stamp(d, file);
+	atomic_fetch_or(&d->map->files[file].flags, SPW_FILE_JUDGED);
+}
+
+static void
+end_judging(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+	uint32_t flags = atomic_load(&f->flags);
+
+	while (flags & SPW_FILE_JUDGED &&
+	       !atomic_compare_exchange_weak(&f->flags, &flags, flags &
+			~(uint32_t)(SPW_FILE_JUDGED | SPW_FILE_UNSETTLED)))
+		;
+}
+
+/*
+ * Files without a dirty block left are settled. A writer sets the dirty bit
+ * before it looks at the flags and takes JUDGED away if it is there: either
+ * we find its bit or it finds our mark, and at no time does a file with
+ * dirty blocks look settled.
+ */
 static void
 judge(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
-	uint32_t n = map->counts[SPW_POOL_FILES] / 64;
 
-	for (uint32_t w = 0; w < n; w++)
-		for (uint64_t bits = d->touched[w]; bits; bits &= bits - 1) {
-			uint32_t file = w * 64 +
-					(uint32_t)__builtin_ctzll(bits);
-
-			spw_home_stamp(d, file);
-			atomic_fetch_and(&map->files[file].flags,
-					 ~(uint32_t)SPW_FILE_UNSETTLED);
-		}
+	for_touched(d, begin_judging);
 	for (uint32_t w = 0; w < words(map); w++)
 		for (uint64_t bits = atomic_load(&map->dirty[w]); bits;
 		     bits &= bits - 1) {
@@ -373,7 +399,10 @@ judge(struct spw_drainer *d)
 				spw_file_flag(&map->files[file],
 					      SPW_FILE_UNSETTLED);
 		}
-	memset(d->touched, 0, n * sizeof(*d->touched));
+	atomic_fetch_add(&map->seg->settled, 1);
+	for_touched(d, end_judging);
+	memset(d->touched, 0, map->counts[SPW_POOL_FILES] / 64 *
+	       sizeof(*d->touched));
 }
 
 /* Tickets handed out before the pass began are served by it, unless the file

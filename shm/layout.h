@@ -188,6 +188,8 @@ enum spw_file_flag {
 	SPW_FILE_UNSETTLED = 2,		/* may have bytes that are not home */
 	SPW_FILE_UNLINKED = 4,		/* no name left when last looked */
 	SPW_FILE_TIMES = 8,		/* wtime counts, not the kernel's mtime */
+	SPW_FILE_PINNED = 16,		/* its blocks are not evicted */
+	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -216,6 +218,8 @@ struct spw_file {
 	_Atomic int64_t wtime;		/* last write, ns since the epoch */
 	_Atomic int64_t home_ctime;	/* ctime that our drain caused */
 	_Atomic int64_t home_mtime;	/* mtime last seen or set at home */
+	_Atomic int64_t set_mtime;	/* wtime as utimens left it */
+	_Atomic int64_t set_ctime;	/* last change that was not a write */
 	_Atomic uint64_t cut;		/* truncation under way: size + 1 */
 	_Atomic uint32_t hold;		/* drainer keeps off; lane + 1 */
 	_Atomic uint32_t inflight;	/* blocks the drainer is writing */
@@ -227,8 +231,9 @@ struct spw_file {
 	_Atomic uint32_t err_seen;	/* someone was told of err_seq */
 	uint32_t holder_pid;		/* a process that has it open, */
 	int32_t holder_fd;		/* under this descriptor */
-	uint32_t path_len;
-	uint8_t pad[100];
+	_Atomic uint32_t path_len;	/* a name, at the start of path; */
+	_Atomic uint32_t alt_len;	/* another, at its end; see names.h */
+	uint8_t pad[80];
 	char path[SPW_FILE_PATH];
 };
 static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
@@ -310,6 +315,7 @@ struct spw_seg {
 	_Atomic uint32_t sweep;		/* bumped when a lane was adopted */
 	_Atomic uint32_t attached;	/* attach count, for a run's handshake */
 	_Atomic uint32_t closing;	/* the run is over: drain at once */
+	_Atomic uint32_t settled;	/* bumped before files count as home */
 
 	_Alignas(64) _Atomic uint64_t requests_home, bytes_home;
 	_Atomic uint64_t files_managed;
@@ -327,6 +333,7 @@ enum spw_drainer_host {
  * locks, which the kernel holds until the last I/O of a dead owner is over). */
 #define SPW_LOCK_BYTE_DRAINER	0
 #define SPW_LOCK_BYTE_GROW	1
+#define SPW_LOCK_BYTE_JOIN	2	/* joining and removing it */
 
 /* Owner words of pool items. */
 #define SPW_FREE	0u

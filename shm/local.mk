@@ -34,6 +34,8 @@ shm_sources = \
 	shm/lock.h \
 	shm/machine.c \
 	shm/machine.h \
+	shm/names.c \
+	shm/names.h \
 	shm/options.h \
 	shm/paths.c \
 	shm/paths.h \

@@ -36,8 +36,9 @@ tests_scripts = \
 	tests/preload-needed.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
-	tests/slowfs-faults.sh \
+	tests/preload-symbols.sh \
 	tests/slowfs-twin.sh \
+	tests/slowfs-faults.sh \
 	tests/source-layers.sh \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
