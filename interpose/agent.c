@@ -100,7 +100,9 @@ spw_agent_is_named_in(const char *preload)
 	return false;
 }
 
-static bool
+/* 1 when somebody has the drainer's lock, or its last I/O goes on; 0 when
+ * nobody; -ESTALE when the segment was removed under this name. */
+static int
 has_holder(const struct spw_map *map)
 {
 	struct flock lock = {
@@ -108,13 +110,18 @@ has_holder(const struct spw_map *map)
 		.l_start = SPW_LOCK_BYTE_DRAINER, .l_len = 1,
 	};
 	int fd = spw_sys_open(map->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	struct stat st;
 	int r;
 
 	if (fd < 0)
-		return false;
-	r = spw_sys_fcntl(fd, F_OFD_GETLK, (long)&lock);
+		return fd == -ENOENT ? -ESTALE : fd;
+	r = spw_sys_fstat(fd, &st);
+	if (r == 0 && st.st_ino != map->ino)
+		r = -ESTALE;
+	if (r == 0)
+		r = spw_sys_fcntl(fd, F_OFD_GETLK, (long)&lock);
 	spw_sys_close(fd);
-	return r == 0 && lock.l_type != F_UNLCK;
+	return r < 0 ? r : lock.l_type != F_UNLCK;
 }
 
 static bool
@@ -378,11 +385,11 @@ is_coming(const struct spw_map *map, int64_t now)
 static int
 look(const struct spw_map *map, int64_t now)
 {
-	int r = 0;
+	int r = has_holder(map);
 
-	if (has_holder(map))
+	if (r > 0)
 		atomic_store(&drainer.started, 0);
-	else if (!is_coming(map, now))
+	else if (r == 0 && !is_coming(map, now))
 		r = start_one(map, now);
 	if (r < 0) {
 		fail(now, -r);
@@ -424,14 +431,34 @@ spw_agent_forked(void)
 		forget();
 }
 
-/* A drainer that ends with the process brings everything home first. */
+static bool
+is_dirty(const struct spw_map *map)
+{
+	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_BLOCKS]
+					 .ready),
+			     map->counts[SPW_POOL_BLOCKS]);
+
+	for (uint32_t i = 0; i < n / 64; i++)
+		if (atomic_load_explicit(&map->dirty[i],
+					 memory_order_relaxed))
+			return true;
+	return false;
+}
+
+/* What we leave behind should have a drainer, if ours died unnoticed. One
+ * that ends with the process brings everything home first. */
 static void
 finish(void)
 {
-	if (!atomic_load(&drainer.is_thread))
+	int saved = errno;
+
+	if (!atomic_load(&spw_front.attached))
 		return;
-	(void)spw_settle_all();
-	atomic_store(&drainer.is_thread, false);
+	if (is_dirty(&spw_front.map))
+		(void)spw_agent_need(&spw_front.map);
+	if (atomic_exchange(&drainer.is_thread, false))
+		(void)spw_settle_all();
+	errno = saved;
 }
 
 SPW_WRAP void
