@@ -8,6 +8,7 @@
  *	observe		the real call, and our records or its answer put right
  *	leave		the file is brought home for the call, or for good
  *	ignore		not wrapped; the heading says why
+ *	api		not libc's: the functions of spillway.h
  *
  * preload-symbols.sh compares this with the libc it finds, so that a name
  * which a new libc brings is noticed; preload-exports.sh compares it with
@@ -656,3 +657,8 @@ SPW_SYM(__fwriting, ignore)
 SPW_SYM(__overflow, ignore)
 SPW_SYM(__uflow, ignore)
 SPW_SYM(__underflow, ignore)
+
+/* The C API. */
+SPW_SYM(spillway_flush, api)
+SPW_SYM(spillway_query, api)
+SPW_SYM(spillway_pin, api)

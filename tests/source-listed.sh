@@ -21,7 +21,7 @@ for room in shm interpose hdf5-hooks tiers planner tools tests; do
 		*.c)
 			[[ $words != *" $stem "* ]] || continue ;;
 		*.pod)
-			[[ $words != *" $stem".[157]" "* ]] || continue ;;
+			[[ $words != *" $stem".[1357]" "* ]] || continue ;;
 		esac
 		[[ $words != *" $file "* ]] || continue
 		echo "$file is not in $room/local.mk"
