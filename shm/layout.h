@@ -53,8 +53,8 @@
  *	file size	file.size, after the ranges it covers.
  *	home reached	moving ranges cleared by the drainer after its write
  *			returned; for a successor they count as dirty.
- *	a cut		file.cut, before the kernel's truncate; whoever finds
- *			it with the gate unowned finishes it.
+ *	a cut		file.cut, before the kernel's truncate. If its maker
+ *			dies, the drainer finishes it before the gate opens.
  *
  * Who may finish whose work: anyone who finds a lock word whose lane's beacon
  * has lost its owner takes the beacon (so one at a time), applies lane.redo,
