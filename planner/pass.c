@@ -81,6 +81,22 @@ compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* Under the lock, where writers set the bit: the block may have found a new
+ * use meanwhile. */
+static void
+clear_for_nothing(struct spw_drainer *d, uint32_t idx)
+{
+	struct spw_block *b = &d->map->blocks[idx];
+
+	spw_guard_enter();
+	spw_lock(&d->me, SPW_LOCK_BLOCK, &b->lock);
+	if (b->file == SPW_NONE)
+		atomic_fetch_and(&d->map->dirty[idx / 64],
+				 ~(1ull << idx % 64));
+	spw_unlock(&b->lock);
+	spw_guard_leave();
+}
+
 static uint32_t
 collect(struct spw_drainer *d, bool asked)
 {
@@ -97,9 +113,8 @@ collect(struct spw_drainer *d, bool asked)
 			const struct spw_block *b = &map->blocks[idx];
 			uint32_t file = b->file;
 
-			if (file == SPW_NONE) {	/* set for nothing */
-				atomic_fetch_and(&map->dirty[w],
-						 ~(bits & -bits));
+			if (file == SPW_NONE) {
+				clear_for_nothing(d, idx);
 				continue;
 			}
 			if (file >= map->counts[SPW_POOL_FILES] ||
@@ -162,6 +177,9 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 			spw_block_mark(map, c->idx);
 		}
 		spw_unlock(&b->lock);
+	} else {
+		/* Another's by now, and the bit we cleared was its bit. */
+		spw_block_mark(map, c->idx);
 	}
 	spw_guard_leave();
 	if (!goes)
@@ -474,6 +492,22 @@ spw_pass(struct spw_drainer *d, bool asked)
 	return went;
 }
 
+/* The predecessor may have died after it took an ask and before it answered,
+ * or after it wrote and before it put the times back and called it settled. */
+static void
+take_over_file(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_map *map = d->map;
+	struct spw_file *f = &map->files[file];
+
+	if (atomic_load(&f->asked) != atomic_load(&f->done))
+		atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
+	if (spw_file_is_unsettled(f)) {
+		(void)spw_home_open(d, file);	/* tried again when needed */
+		touch(d, file);
+	}
+}
+
 void
 spw_pass_take_over(struct spw_drainer *d)
 {
@@ -488,7 +522,8 @@ spw_pass_take_over(struct spw_drainer *d)
 		struct spw_change change = { .scratch = SPW_NONE };
 
 		if (!(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
-		      SPW_IN_USE) || key.file == SPW_NONE)
+		      SPW_IN_USE) ||
+		    key.file >= map->counts[SPW_POOL_FILES])
 			continue;
 		spw_guard_enter();
 		if (spw_block_lock_index(&d->me, i, &key)) {
@@ -512,5 +547,7 @@ spw_pass_take_over(struct spw_drainer *d)
 		      SPW_IN_USE))
 			continue;
 		atomic_store(&map->files[i].inflight, 0);
+		take_over_file(d, i);
 	}
+	judge(d);
 }
