@@ -58,6 +58,7 @@ tests_scripts = \
 	tests/config-denied.sh \
 	tests/config-documents.sh \
 	tests/config-messages.sh \
+	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
