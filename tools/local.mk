@@ -52,7 +52,13 @@ dist_bin_SCRIPTS = \
 	tools/spillway-mpirun
 
 man_pages += \
-	tools/spillway.1
+	tools/spillway.1 \
+	tools/spillway-agent.1 \
+	tools/spillway-drain.1 \
+	tools/spillway-mpirun.1 \
+	tools/spillway-recover.1 \
+	tools/spillway-run.1 \
+	tools/spillway-status.1
 
 EXTRA_DIST += \
 	tools/check \
