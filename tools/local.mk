@@ -58,7 +58,12 @@ man_pages += \
 	tools/spillway-mpirun.1 \
 	tools/spillway-recover.1 \
 	tools/spillway-run.1 \
-	tools/spillway-status.1
+	tools/spillway-status.1 \
+	tools/spillway.conf.5 \
+	tools/spillway-errors.7 \
+	tools/spillway-tiers.7
+
+dist_doc_DATA = tools/spillway.conf.sample
 
 EXTRA_DIST += \
 	tools/check \
