@@ -332,7 +332,8 @@ spw_fdtab_duped(int from, int to)
 		(void)spw_leave(to, SPW_BYPASS_STDIO);
 		return;
 	}
-	atomic_fetch_or(&g.ofd->flags, SPW_OFD_STDOUT);
+	if (atomic_fetch_or(&g.ofd->flags, SPW_OFD_STDOUT) & SPW_OFD_STDOUT)
+		leave_if_out_of_step(&g);	/* stdio had it before */
 	spw_fdtab_step(&g);
 }
 
