@@ -18,7 +18,7 @@ enum {
 	SLICE_MS = 10,			/* between looks while it waits */
 	TIDY_MS = 250,			/* between looks for the dead */
 	STUCK_MS = 5000,		/* finish gives up after this long */
-	WINDOW = 4096,			/* slots kept ahead: 16 MiB */
+	WINDOW_MIN = 4096, WINDOW_MAX = 65536,	/* slots: 16 to 256 MiB */
 };
 
 /* The fence: a dead drainer's I/O holds its lock until it is over. */
@@ -135,17 +135,20 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_forget_files(d);
 }
 
-/* Keeps a window of slots reserved and in memory ahead of the writers: the
- * first touch of a page costs more than a kernel write. */
+/* Keeps slots reserved and in memory ahead of the writers, as many as are in
+ * use: the first touch of a page costs more than a kernel write, and a short
+ * program should not pay for what it never touches. */
 static void
 look_ahead(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
 	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_SLOTS].ready);
+	uint32_t unused = spw_pool_free(map, SPW_POOL_SLOTS);
+	uint32_t window = SPW_MIN(SPW_MAX(ready - unused, WINDOW_MIN),
+				  WINDOW_MAX);
 	uint32_t now;
 
-	if (ready >= map->counts[SPW_POOL_SLOTS] ||
-	    spw_pool_free(map, SPW_POOL_SLOTS) >= WINDOW ||
+	if (ready >= map->counts[SPW_POOL_SLOTS] || unused >= window ||
 	    spw_seg_grow(map, SPW_POOL_SLOTS) < 0)
 		return;
 	(void)spw_seg_grow(map, SPW_POOL_BLOCKS);
