@@ -249,9 +249,13 @@ prepare(const char *name)
 		snprintf(f->other, RO_PATH, "%s%s.other", name,
 			 i ? ".2" : "");
 		f->bytes = shared(ro_run.room);
+		(void)unlink(f->path);		/* of a run that failed */
+		(void)unlink(f->other);
 	}
 	ro_run.pool = shared(n);
-	ro_run.buf = shared((1 << 20) + ro_run.max_io);
+	ro_run.buf = malloc((1 << 20) + ro_run.max_io);
+	if (!ro_run.buf)
+		ro_fail("no memory");
 	for (uint64_t i = 0; i + 8 <= n; i += 8) {
 		uint64_t word = ro_random(&rng);
 
