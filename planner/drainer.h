@@ -85,4 +85,8 @@ bool spw_is_short_of_room(struct spw_drainer *d);
  * a while or when records or descriptors run short. */
 void spw_forget_files(struct spw_drainer *d);
 
+/* Drops what is cached of a settled file and frees its record, unless
+ * somebody opens it. */
+void spw_forget_file(struct spw_drainer *d, uint32_t file);
+
 #endif

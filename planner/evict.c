@@ -99,8 +99,8 @@ drop_blocks(struct spw_drainer *d, uint32_t file)
 	spw_gate_open(&d->me, file);
 }
 
-static void
-forget(struct spw_drainer *d, uint32_t file)
+void
+spw_forget_file(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
 
@@ -135,6 +135,6 @@ spw_forget_files(struct spw_drainer *d)
 		if (!h->idle_since)
 			h->idle_since = now;
 		if (unlinked || hurry || now - h->idle_since > IDLE_MS)
-			forget(d, i);
+			spw_forget_file(d, i);
 	}
 }

@@ -198,6 +198,7 @@ spw_home_close(struct spw_drainer *d, uint32_t file)
 	spw_sys_close(h->fd);
 	h->fd = -1;
 	d->nopen--;
+	atomic_store(&d->map->files[file].handled, 0);
 }
 
 void

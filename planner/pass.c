@@ -405,6 +405,20 @@ judge(struct spw_drainer *d)
 	       sizeof(*d->touched));
 }
 
+static void
+let_go(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+
+	atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_LET_GO);
+	if (spw_file_is_unsettled(f))
+		return;
+	/* Nobody keeps the inode now: its number may come again. */
+	if (!atomic_load(&f->opens))
+		spw_forget_file(d, file);
+	spw_home_close(d, file);
+}
+
 /* Tickets handed out before the pass began are served by it, unless the file
  * was held: then the bit stays for the next pass. */
 static void
@@ -424,6 +438,8 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 						bits & -bits);
 				continue;
 			}
+			if (atomic_load(&f->flags) & SPW_FILE_LET_GO)
+				let_go(d, file);
 			atomic_store(&f->done, tickets[file]);
 			spw_sys_futex_wake(&f->done, INT32_MAX);
 		}

@@ -105,10 +105,27 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 	return 0;
 }
 
+/* The inode's number came again while nobody held the old one. What was
+ * cached is dropped by whoever finds size and time changed. */
+static void
+renew(struct spw_file *f, const struct spw_file_seen *seen)
+{
+	if (strlen(seen->path) >= SPW_FILE_PATH)
+		return;
+	f->btime = seen->btime;
+	f->path_len = (uint32_t)strlen(seen->path);
+	memcpy(f->path, seen->path, f->path_len + 1);
+	atomic_store(&f->home_mtime, -1);
+	atomic_fetch_and(&f->flags, ~(uint32_t)(SPW_FILE_UNLINKED |
+						SPW_FILE_TIMES));
+}
+
 /* The first to open it again: the reason to leave it to the kernel is gone. */
 static void
 reopen(struct spw_file *f, const struct spw_file_seen *seen)
 {
+	if (f->btime != seen->btime)
+		renew(f, seen);
 	f->holder_pid = seen->pid;
 	f->holder_fd = seen->fd;
 	if (atomic_exchange(&f->bypass, SPW_BYPASS_NONE)) {

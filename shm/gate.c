@@ -110,16 +110,13 @@ spw_gate_hurry(struct spw_map *map)
 		}
 }
 
-int
-spw_gate_settle(struct spw_me *me, uint32_t file)
+static int
+ask(struct spw_map *map, uint32_t file)
 {
-	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
 	uint32_t ticket, seq = atomic_load(&f->err_seq);
 	int64_t looked = spw_now_ms();
 
-	if (!spw_file_is_unsettled(f))
-		return 0;
 	ticket = atomic_fetch_add(&f->asked, 1) + 1;
 	atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
 	atomic_fetch_add(&map->seg->asks, 1);
@@ -142,6 +139,26 @@ spw_gate_settle(struct spw_me *me, uint32_t file)
 		spw_gate_hurry(map);
 	}
 	return atomic_load(&f->err_seq) == seq ? 0 : -atomic_load(&f->err);
+}
+
+int
+spw_gate_settle(struct spw_me *me, uint32_t file)
+{
+	if (!spw_file_is_unsettled(&me->map->files[file]))
+		return 0;
+	return ask(me->map, file);
+}
+
+int
+spw_gate_release(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	if (!spw_file_is_unsettled(f) && atomic_load(&f->handled) !=
+	    atomic_load(&me->map->seg->drainer_epoch))
+		return 0;		/* it does not have it open */
+	spw_file_flag(f, SPW_FILE_LET_GO);
+	return ask(me->map, file);
 }
 
 static void

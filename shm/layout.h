@@ -190,6 +190,7 @@ enum spw_file_flag {
 	SPW_FILE_TIMES = 8,		/* wtime counts, not the kernel's mtime */
 	SPW_FILE_PINNED = 16,		/* its blocks are not evicted */
 	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
+	SPW_FILE_LET_GO = 64,		/* the drainer is to close it */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
