@@ -153,17 +153,30 @@ misfit(int fd, int flags, const struct statx *stx)
 	return SPW_BYPASS_NONE;
 }
 
+static bool
+is_renewed(const struct spw_file *f)
+{
+	return atomic_load(&f->home_mtime) == SPW_FILE_RENEWED;
+}
+
 /* Somebody outside changed the file: what we cached of it is old. */
 static void
 refresh(struct spw_me *me, uint32_t file, const struct spw_file_seen *seen)
 {
 	struct spw_file *f = &me->map->files[file];
 
-	if (spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
-	    (atomic_load(&f->size) == seen->size &&
-	     atomic_load(&f->home_mtime) == seen->mtime))
+	if (!is_renewed(f) &&
+	    (spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
+	     (atomic_load(&f->size) == seen->size &&
+	      atomic_load(&f->home_mtime) == seen->mtime)))
 		return;
 	spw_gate_close(me, file);
+	if (is_renewed(f)) {
+		spw_gate_hold(me, file);
+		spw_gate_drop(me, file, 0);
+		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_UNSETTLED);
+		spw_gate_unhold(me, file);
+	}
 	if (!spw_file_is_unsettled(f)) {
 		spw_gate_drop(me, file, 0);
 		atomic_store(&f->size, seen->size);

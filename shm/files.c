@@ -105,17 +105,20 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 	return 0;
 }
 
-/* The inode's number came again while nobody held the old one. What was
- * cached is dropped by whoever finds size and time changed. */
+/* The inode's number came again: those who are still counted as having the
+ * old one open are dead. What was cached of it is dropped by the opener. */
 static void
 renew(struct spw_file *f, const struct spw_file_seen *seen)
 {
-	if (strlen(seen->path) >= SPW_FILE_PATH)
-		return;
+	if (strlen(seen->path) < SPW_FILE_PATH) {
+		f->path_len = (uint32_t)strlen(seen->path);
+		memcpy(f->path, seen->path, f->path_len + 1);
+	}
 	f->btime = seen->btime;
-	f->path_len = (uint32_t)strlen(seen->path);
-	memcpy(f->path, seen->path, f->path_len + 1);
-	atomic_store(&f->home_mtime, -1);
+	f->holder_pid = seen->pid;
+	f->holder_fd = seen->fd;
+	atomic_store(&f->home_mtime, SPW_FILE_RENEWED);
+	atomic_store(&f->bypass, SPW_BYPASS_NONE);
 	atomic_fetch_and(&f->flags, ~(uint32_t)(SPW_FILE_UNLINKED |
 						SPW_FILE_TIMES));
 }
@@ -124,8 +127,6 @@ renew(struct spw_file *f, const struct spw_file_seen *seen)
 static void
 reopen(struct spw_file *f, const struct spw_file_seen *seen)
 {
-	if (f->btime != seen->btime)
-		renew(f, seen);
 	f->holder_pid = seen->pid;
 	f->holder_fd = seen->fd;
 	if (atomic_exchange(&f->bypass, SPW_BYPASS_NONE)) {
@@ -153,6 +154,8 @@ spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 
 		if (atomic_fetch_add(&f->opens, 1) == 0)
 			reopen(f, seen);
+		if (f->btime != seen->btime)
+			renew(f, seen);
 	}
 	spw_unlock(lock);
 	spw_guard_leave();

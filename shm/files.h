@@ -20,6 +20,10 @@ struct spw_file_seen {
 	int fd;
 };
 
+/* home_mtime of a record that another file was found under: everything
+ * cached is to be dropped, dirty or not, before it is used. */
+#define SPW_FILE_RENEWED INT64_MIN
+
 /* The record's index, or SPW_NONE. No lane needed; may be called anywhere. */
 uint32_t spw_file_find(struct spw_map *map, const struct spw_file_id *id);
 
