@@ -59,6 +59,10 @@ struct spw_drainer {
 int spw_home_open(struct spw_drainer *d, uint32_t file);
 void spw_home_close(struct spw_drainer *d, uint32_t file);
 
+/* Closes the home of a program that is complete: the kernel does not execute
+ * what somebody has open for writing. */
+void spw_home_let_run(struct spw_drainer *d, uint32_t file);
+
 /* Opens the homes of all files with dirty blocks, while their openers are
  * still there to be asked. */
 void spw_home_secure(struct spw_drainer *d);

@@ -204,9 +204,24 @@ spw_home_close(struct spw_drainer *d, uint32_t file)
 
 	if (h->fd < 0)
 		return;
+	if (h->gen == d->map->files[file].gen)
+		atomic_store(&d->map->files[file].handled, 0);
 	spw_sys_close(h->fd);
 	h->fd = -1;
 	d->nopen--;
+}
+
+void
+spw_home_let_run(struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_file *f = &d->map->files[file];
+	struct stat st;
+
+	if (d->homes[file].fd >= 0 && !spw_file_is_unsettled(f) &&
+	    !(atomic_load(&f->flags) & SPW_FILE_UNLINKED) &&
+	    spw_sys_fstat(d->homes[file].fd, &st) == 0 &&
+	    st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
+		spw_home_close(d, file);
 }
 
 void

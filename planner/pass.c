@@ -424,6 +424,7 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 						bits & -bits);
 				continue;
 			}
+			spw_home_let_run(d, file);
 			atomic_store(&f->done, tickets[file]);
 			spw_sys_futex_wake(&f->done, INT32_MAX);
 		}
