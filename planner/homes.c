@@ -252,10 +252,13 @@ void
 spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
-	int fd = d->homes[file].fd;
+	struct spw_home *h = &d->homes[file];
 	struct stat st;
 
-	if (fd >= 0 && spw_sys_fstat(fd, &st) == 0)
+	if (h->fd < 0 || h->noted == d->passes)
+		return;
+	h->noted = d->passes;
+	if (spw_sys_fstat(h->fd, &st) == 0)
 		spw_file_note_ctime(f, spw_nanoseconds(&st.st_ctim));
 }
 

@@ -437,6 +437,7 @@ spw_pass(struct spw_drainer *d, bool asked)
 	uint32_t nfiles = map->counts[SPW_POOL_FILES];
 	uint32_t n, went = 0;
 
+	d->passes++;
 	for (uint32_t w = 0; w < nfiles / 64; w++) {
 		uint64_t bits = atomic_load(&map->asks[w]);
 
