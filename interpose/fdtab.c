@@ -153,22 +153,35 @@ misfit(int fd, int flags, const struct statx *stx)
 	return SPW_BYPASS_NONE;
 }
 
-/* Somebody outside changed the file: what we cached of it is old. */
+static bool
+is_as_left(const struct spw_file *f, uint64_t size, int64_t mtime)
+{
+	return atomic_load(&f->size) == size &&
+	       atomic_load(&f->home_mtime) == mtime;
+}
+
+/* Somebody outside changed the file: what we cached of it is old. What was
+ * seen at open may be old as well, if the last bytes came home since: only
+ * a look behind the gate, at a settled file, counts. */
 static void
 refresh(struct spw_me *me, uint32_t file, const struct spw_file_seen *seen)
 {
 	struct spw_file *f = &me->map->files[file];
+	struct stat st;
 
 	if (spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
-	    (atomic_load(&f->size) == seen->size &&
-	     atomic_load(&f->home_mtime) == seen->mtime))
+	    is_as_left(f, seen->size, seen->mtime))
 		return;
 	spw_gate_close(me, file);
-	if (!spw_file_is_unsettled(f)) {
+	if (!spw_file_is_unsettled(f) && spw_sys_fstat(seen->fd, &st) == 0 &&
+	    !is_as_left(f, (uint64_t)st.st_size,
+			spw_nanoseconds(&st.st_mtim))) {
+		int64_t mtime = spw_nanoseconds(&st.st_mtim);
+
 		spw_gate_drop(me, file, 0);
-		atomic_store(&f->size, seen->size);
-		atomic_store(&f->home_mtime, seen->mtime);
-		atomic_store(&f->wtime, seen->mtime);
+		atomic_store(&f->size, (uint64_t)st.st_size);
+		atomic_store(&f->home_mtime, mtime);
+		atomic_store(&f->wtime, mtime);
 		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_TIMES);
 	}
 	spw_gate_open(me, file);
