@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "interpose/leave.h"
+#include "shm/names.h"
 #include "shm/proc.h"
 #include "shm/text.h"
 
@@ -153,6 +154,48 @@ misfit(int fd, int flags, const struct statx *stx)
 	return SPW_BYPASS_NONE;
 }
 
+/* An inode's number comes back with another file soon after the first one is
+ * gone. A file without a name cannot have got one again; the time of birth
+ * tells where nobody saw it go. */
+static bool
+is_another(const struct spw_file *f, const struct spw_file_seen *seen)
+{
+	return atomic_load(&f->flags) & SPW_FILE_UNLINKED ||
+	       (f->btime && seen->btime && f->btime != seen->btime);
+}
+
+/* Forgets everything about the file that had the number before. */
+static void
+renew(struct spw_me *me, uint32_t file, const struct spw_file_seen *seen)
+{
+	struct spw_file *f = &me->map->files[file];
+	uint32_t gen = f->gen;
+	bool renewed = false;
+	struct stat st;
+
+	spw_gate_close(me, file);
+	spw_gate_hold(me, file);
+	/* A look behind the gate: it may have lost its name just now. */
+	if (is_another(f, seen) && spw_sys_fstat(seen->fd, &st) == 0 &&
+	    (st.st_nlink || f->btime != seen->btime)) {
+		spw_gate_drop(me, file, 0);
+		f->btime = seen->btime;
+		atomic_store(&f->size, (uint64_t)st.st_size);
+		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
+		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
+		atomic_store(&f->bypass, SPW_BYPASS_NONE);
+		atomic_store(&f->err_seen, atomic_load(&f->err_seq));
+		atomic_fetch_and(&f->flags, ~(uint32_t)
+				 (SPW_FILE_UNSETTLED | SPW_FILE_UNLINKED |
+				  SPW_FILE_TIMES | SPW_FILE_JUDGED));
+		renewed = true;
+	}
+	spw_gate_unhold(me, file);
+	spw_gate_open(me, file);
+	if (renewed)
+		spw_name_set(me, file, gen, seen->path);
+}
+
 static bool
 is_as_left(const struct spw_file *f, uint64_t size, int64_t mtime)
 {
@@ -210,6 +253,8 @@ manage(struct spw_me *me, int fd, uint32_t flags,
 				 : SPW_BYPASS_NO_ROOM);
 		return false;
 	}
+	if (is_another(&me->map->files[file], seen))
+		renew(me, file, seen);
 	refresh(me, file, seen);
 	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
 		if (enter_fd(me, fd, ofd))

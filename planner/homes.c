@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "planner/drainer.h"
@@ -22,13 +23,22 @@
 
 enum { OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME };
 
+/* The number alone is not enough: another file may have got it. */
 static bool
 is_file(int fd, const struct spw_file *f)
 {
-	struct stat st;
+	struct statx s;
 
-	return spw_sys_fstat(fd, &st) == 0 && st.st_ino == f->ino &&
-	       st.st_dev == f->dev;
+	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
+			  STATX_BTIME, &s) < 0 || s.stx_ino != f->ino ||
+	    makedev(s.stx_dev_major, s.stx_dev_minor) != f->dev)
+		return false;
+	if (f->btime && s.stx_mask & STATX_BTIME &&
+	    f->btime != (int64_t)s.stx_btime.tv_sec * 1000000000 +
+			s.stx_btime.tv_nsec)
+		return false;
+	return s.stx_nlink == 0 ||
+	       !(atomic_load(&f->flags) & SPW_FILE_UNLINKED);
 }
 
 static int
