@@ -81,6 +81,17 @@ compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* A bit without a block goes. The block may be taken into use right now, and
+ * whoever does that leaves a bit that is set alone: so look once more. */
+static void
+forget_bit(struct spw_map *map, uint32_t idx)
+{
+	atomic_fetch_and(&map->dirty[idx / 64], ~(1ull << idx % 64));
+	atomic_thread_fence(memory_order_seq_cst);
+	if (*(volatile uint32_t *)&map->blocks[idx].file != SPW_NONE)
+		spw_block_mark(map, idx);
+}
+
 static uint32_t
 collect(struct spw_drainer *d, bool asked)
 {
@@ -98,8 +109,7 @@ collect(struct spw_drainer *d, bool asked)
 			uint32_t file = b->file;
 
 			if (file == SPW_NONE) {	/* set for nothing */
-				atomic_fetch_and(&map->dirty[w],
-						 ~(bits & -bits));
+				forget_bit(map, idx);
 				continue;
 			}
 			if (file >= map->counts[SPW_POOL_FILES] ||
@@ -128,6 +138,19 @@ redirty(struct spw_block_state *s)
 	s->moving_slot = SPW_NONE;
 }
 
+/* Something of the file stays behind: who asked is answered by the next
+ * pass. */
+static void
+postpone(struct spw_drainer *d, uint32_t file)
+{
+	uint64_t bit = 1ull << file % 64;
+
+	if (!(d->asked[file / 64] & bit))
+		return;
+	d->asked[file / 64] &= ~bit;
+	atomic_fetch_or(&d->map->asks[file / 64], bit);
+}
+
 /* Locks the block and turns dirty into moving. False: nothing to do here. */
 static bool
 depart(struct spw_drainer *d, const struct spw_candidate *c,
@@ -143,6 +166,7 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 	atomic_fetch_add(&f->inflight, 1);
 	if (atomic_load(&f->hold)) {
 		atomic_fetch_sub(&f->inflight, 1);
+		postpone(d, c->key.file);
 		return false;
 	}
 	/* Cleared before the look: a writer that comes later sets it again. */
@@ -162,6 +186,10 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 			spw_block_mark(map, c->idx);
 		}
 		spw_unlock(&b->lock);
+	} else {
+		/* It serves another file or place by now, and the bit that
+		 * was cleared may have been the new one's. */
+		spw_block_mark(map, c->idx);
 	}
 	spw_guard_leave();
 	if (!goes)
