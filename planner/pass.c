@@ -343,37 +343,41 @@ touch(struct spw_drainer *d, uint32_t file)
 	d->touched[file / 64] |= 1ull << file % 64;
 }
 
-/* A truncation whose maker died behind its gate is finished here. */
-static void
-finish_cut(struct spw_drainer *d, uint32_t file)
-{
-	struct spw_file *f = &d->map->files[file];
-	uint64_t cut = atomic_load(&f->cut);
-	int fd;
+static struct spw_drainer *serving;	/* for spw_lane_finish_cut */
 
-	if (!cut || !spw_gate_try_close(&d->me, file))
-		return;
-	cut = atomic_load(&f->cut);
-	fd = spw_home_open(d, file);
-	if (cut && fd >= 0 && spw_sys_ftruncate(fd, cut - 1) == 0) {
-		spw_gate_cut(&d->me, file, cut - 1);
-		atomic_store(&f->cut, 0);
-	}
-	spw_gate_open(&d->me, file);
+/* A truncation whose maker died behind its gate. A home that is gone or
+ * cannot be cut makes no difference to what the segment holds. */
+static int
+finish_cut(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+	uint64_t size = atomic_load(&f->cut) - 1;
+	int fd = spw_home_open(serving, file);
+
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		return fd;
+	if (fd >= 0 && spw_sys_ftruncate(fd, size) < 0)
+		return 0;		/* as if it had not begun */
+	spw_gate_cut(me, file, size);
+	atomic_store(&f->wtime, spw_file_time());
+	return 0;
+}
+
+void
+spw_pass_serve_cuts(struct spw_drainer *d)
+{
+	serving = d;
+	spw_lane_finish_cut = d ? finish_cut : NULL;
 }
 
 /* The hold of a dead lane keeps nobody off. */
 static void
 free_hold(struct spw_drainer *d, uint32_t file)
 {
-	struct spw_file *f = &d->map->files[file];
-	uint32_t hold = atomic_load(&f->hold);
+	uint32_t hold = atomic_load(&d->map->files[file].hold);
 
-	if (!hold || !spw_lane_is_dead(d->map, hold - 1))
-		return;
-	spw_lane_adopt_if_dead(&d->me, hold - 1);
-	finish_cut(d, file);
-	atomic_compare_exchange_strong(&f->hold, &hold, 0);
+	if (hold && spw_lane_is_dead(d->map, hold - 1))
+		spw_lane_adopt_all(&d->me);
 }
 
 static void
@@ -538,7 +542,5 @@ spw_pass_take_over(struct spw_drainer *d)
 		      SPW_IN_USE))
 			continue;
 		atomic_store(&map->files[i].inflight, 0);
-		free_hold(d, i);
-		finish_cut(d, i);
 	}
 }
