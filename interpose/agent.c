@@ -12,7 +12,8 @@
  * Nobody waits for the agent to be up: what is written rests in the segment
  * meanwhile, and who waits for it to be home looks again. An agent that has
  * not taken the drainer's lock after START_MS is given up, and a thread of
- * this process takes its place.
+ * this process takes its place. That thread dies with the process, so the
+ * process does not end before everything is home.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 
 #include "interpose/agent.h"
 #include "interpose/front.h"
+#include "interpose/leave.h"
 #include "interpose/real.h"
 #include "shm/conf.h"
 #include "shm/sys.h"
@@ -48,6 +50,7 @@ static struct {
 	_Atomic uint32_t epoch;		/* seg.drainer_epoch at that time */
 	_Atomic int64_t failed;		/* when none could be had; 0: no */
 	_Atomic bool busy;		/* somebody is at it */
+	_Atomic bool is_thread;		/* it runs in this process */
 	engine_forget_fn *_Atomic forget;
 } drainer;
 
@@ -97,7 +100,9 @@ spw_agent_is_named_in(const char *preload)
 	return false;
 }
 
-static bool
+/* 1 when somebody has the drainer's lock, or its last I/O goes on; 0 when
+ * nobody; -ESTALE when the segment was removed under this name. */
+static int
 has_holder(const struct spw_map *map)
 {
 	struct flock lock = {
@@ -105,13 +110,18 @@ has_holder(const struct spw_map *map)
 		.l_start = SPW_LOCK_BYTE_DRAINER, .l_len = 1,
 	};
 	int fd = spw_sys_open(map->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	struct stat st;
 	int r;
 
 	if (fd < 0)
-		return false;
-	r = spw_sys_fcntl(fd, F_OFD_GETLK, (long)&lock);
+		return fd == -ENOENT ? -ESTALE : fd;
+	r = spw_sys_fstat(fd, &st);
+	if (r == 0 && st.st_ino != map->ino)
+		r = -ESTALE;
+	if (r == 0)
+		r = spw_sys_fcntl(fd, F_OFD_GETLK, (long)&lock);
 	spw_sys_close(fd);
-	return r == 0 && lock.l_type != F_UNLCK;
+	return r < 0 ? r : lock.l_type != F_UNLCK;
 }
 
 static bool
@@ -324,6 +334,7 @@ start_thread(const struct spw_map *map)
 		atomic_store(&drainer.forget, (engine_forget_fn *)
 			     dlsym(object, "spw_engine_thread_forget"));
 		r = start(map->path);
+		atomic_store(&drainer.is_thread, r == 0);
 	}
 	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0,
 			  sizeof(mask), 0, 0);
@@ -374,11 +385,11 @@ is_coming(const struct spw_map *map, int64_t now)
 static int
 look(const struct spw_map *map, int64_t now)
 {
-	int r = 0;
+	int r = has_holder(map);
 
-	if (has_holder(map))
+	if (r > 0)
 		atomic_store(&drainer.started, 0);
-	else if (!is_coming(map, now))
+	else if (r == 0 && !is_coming(map, now))
 		r = start_one(map, now);
 	if (r < 0) {
 		fail(now, -r);
@@ -415,12 +426,61 @@ spw_agent_forked(void)
 
 	atomic_store(&drainer.busy, false);
 	atomic_store(&drainer.failed, 0);
+	atomic_store(&drainer.is_thread, false);
 	if (forget)
 		forget();
 }
+
+static bool
+is_dirty(const struct spw_map *map)
+{
+	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_BLOCKS]
+					 .ready),
+			     map->counts[SPW_POOL_BLOCKS]);
+
+	for (uint32_t i = 0; i < n / 64; i++)
+		if (atomic_load_explicit(&map->dirty[i],
+					 memory_order_relaxed))
+			return true;
+	return false;
+}
+
+/* What we leave behind should have a drainer, if ours died unnoticed. One
+ * that ends with the process brings everything home first. */
+static void
+finish(void)
+{
+	int saved = errno;
+
+	if (!atomic_load(&spw_front.attached))
+		return;
+	if (is_dirty(&spw_front.map))
+		(void)spw_agent_need(&spw_front.map);
+	if (atomic_exchange(&drainer.is_thread, false))
+		(void)spw_settle_all();
+	errno = saved;
+}
+
+SPW_WRAP void
+_exit(int status)
+{
+	finish();
+	REAL(_exit)(status);
+	__builtin_unreachable();
+}
+SPW_ALIAS(_Exit, _exit);
 
 static __attribute__((constructor)) void
 set_up(void)
 {
 	find_library();
+}
+
+/* Streams are flushed by libc after the last destructor: too late. */
+static __attribute__((destructor)) void
+tear_down(void)
+{
+	if (atomic_load(&drainer.is_thread))
+		(void)fflush(NULL);
+	finish();
 }

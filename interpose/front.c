@@ -233,10 +233,12 @@ static int
 settle_in(void)
 {
 	uint32_t proc;
-	int r = spw_proc_claim(&spw_front.map, &proc);
+	int r = spw_proc_join(&spw_front.map, &proc);
 
-	if (r < 0)
+	if (r < 0) {
+		spw_seg_detach(&spw_front.map);
 		return r;
+	}
 	spw_front.proc = proc;
 	atomic_fetch_add(&spw_front.map.seg->attached, 1);
 	atomic_store_explicit(&spw_front.attached, true,
@@ -258,9 +260,12 @@ attach(bool may_make)
 	pthread_mutex_lock(&once);
 	if (!atomic_load(&spw_front.attached) &&
 	    !atomic_load(&spw_front.inert)) {
-		r = find_segment(may_make);
-		if (r == 0)
+		do {		/* stale: the last to leave removed it */
+			r = find_segment(may_make);
+			if (r < 0)
+				break;
 			r = settle_in();
+		} while (r == -ESTALE);
 		if (r < 0 && (may_make || r != -ENOENT)) {
 			atomic_store(&spw_front.inert, true);
 			spw_front_say("no segment; the program runs without "

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "interpose/leave.h"
+#include "interpose/process.h"
 #include "interpose/real.h"
 #include "interpose/rings.h"
 
@@ -332,6 +333,22 @@ syscall(long nr, ...)
 		return copy_file_range((int)a[0], (off64_t *)a[1], (int)a[2],
 				       (off64_t *)a[3], (size_t)a[4],
 				       (unsigned)a[5]);
+#ifdef SYS_fork
+	case SYS_fork:
+		return _Fork();
+	case SYS_vfork:
+		return vfork();
+#endif
+	case SYS_clone:
+	case SYS_clone3:
+		return spw_process_clone(nr, a);
+	case SYS_execve:
+		return execve((const char *)a[0], (char *const *)a[1],
+			      (char *const *)a[2]);
+	case SYS_execveat:
+		return execveat((int)a[0], (const char *)a[1],
+				(char *const *)a[2], (char *const *)a[3],
+				(int)a[4]);
 	case SYS_io_submit:
 		(void)spw_rings_submit(a[1], (void *)a[2]);
 		break;

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/sched.h>
 #include <stdarg.h>
 #include <sys/single_threaded.h>
 #include <sys/wait.h>
@@ -347,27 +348,41 @@ SPW_ALIAS(__vfork, vfork);
 struct start {
 	int (*fn)(void *);
 	void *arg;
-	bool own_memory;
 };
+
+static void
+arrive_outside(void)
+{
+	spw_signals_forked();
+	spw_spawn_forked();
+	spw_agent_forked();
+	stay_out();
+}
 
 static int
 start_outside(void *arg)
 {
 	struct start start = *(struct start *)arg;
 
-	if (start.own_memory) {
-		spw_signals_forked();
-		spw_spawn_forked();
-		spw_agent_forked();
-		stay_out();
-	}
+	arrive_outside();
 	return start.fn(start.arg);
+}
+
+static void
+before_clone(uint64_t flags)
+{
+	if (!atomic_load(&spw_front.attached) ||
+	    (flags & CLONE_VM && flags & CLONE_FILES))
+		return;
+	leave_all(SPW_BYPASS_CLONE);
+	if (flags & CLONE_VM)		/* it would write to our table */
+		atomic_store(&spw_front.inert, true);
 }
 
 SPW_WRAP int
 clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 {
-	struct start start = { fn, arg, !(flags & CLONE_VM) };
+	struct start start = { fn, arg };
 	void *rest[3];
 	va_list ap;
 
@@ -375,19 +390,33 @@ clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 	for (int i = 0; i < 3; i++)
 		rest[i] = va_arg(ap, void *);
 	va_end(ap);
-	if (atomic_load(&spw_front.attached) &&
-	    (!(flags & CLONE_VM) || !(flags & CLONE_FILES))) {
-		leave_all(SPW_BYPASS_CLONE);
-		if (flags & CLONE_VM)	/* it would write to our table */
-			atomic_store(&spw_front.inert, true);
-	}
-	if (fn && start.own_memory) {
+	before_clone((unsigned)flags);
+	if (fn && !(flags & CLONE_VM)) {
 		fn = start_outside;
 		arg = &start;
 	}
 	return REAL(clone)(fn, stack, flags, arg, rest[0], rest[1], rest[2]);
 }
 SPW_ALIAS(__clone, clone);
+
+/* The two-headed kind. One that is a plain fork is treated as such. */
+long
+spw_process_clone(long nr, const long *a)
+{
+	const struct clone_args *args = (const void *)a[0];
+	uint64_t flags = (uint64_t)a[0];
+	long r;
+
+	if (nr == SYS_clone3)
+		flags = args ? args->flags | args->exit_signal : 0;
+	if (flags == SIGCHLD && (nr == SYS_clone ? !a[1] : !args->stack))
+		return _Fork();
+	before_clone(flags);
+	r = REAL(syscall)(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (r == 0 && !(flags & CLONE_VM))
+		arrive_outside();
+	return r;
+}
 
 /* As libc's, with a fork that we see. */
 static int

@@ -12,6 +12,9 @@ void spw_process_arrived(void);
 
 void spw_spawn_forked(void);		/* a part of it */
 
+/* syscall(SYS_clone or SYS_clone3, a[0], ...), as libc returns from it. */
+long spw_process_clone(long nr, const long *a);
+
 /* The next managed descriptor at or after fd, or -1. */
 int spw_process_next_fd(int fd);
 

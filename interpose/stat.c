@@ -23,6 +23,7 @@ enum { ASKS = 4, SECTORS = SPW_BLOCK_SIZE / 512 };
 struct shown {
 	uint64_t size, blocks;
 	int64_t mtime, ctime;		/* ns */
+	bool named;			/* has links */
 	bool ours, times;		/* replaced: all, times as well */
 };
 
@@ -63,11 +64,33 @@ replace(const struct spw_file *f, struct shown *s)
 		s->ctime = changed;
 }
 
+/* A record without a name is not that of a file with one: the number went
+ * to a new file. */
+static uint32_t
+find(const struct spw_file_id *id, bool named)
+{
+	struct spw_map *map = &spw_front.map;
+	uint32_t file = spw_file_find(map, id);
+
+	if (file != SPW_NONE && named &&
+	    atomic_load(&map->files[file].flags) & SPW_FILE_UNLINKED)
+		return SPW_NONE;
+	return file;
+}
+
+uint32_t
+spw_sight_find(const struct stat *st)
+{
+	struct spw_file_id id = { st->st_dev, st->st_ino };
+
+	return S_ISREG(st->st_mode) ? find(&id, st->st_nlink > 0) : SPW_NONE;
+}
+
 static void
 show(const struct spw_file_id *id, struct shown *s)
 {
 	struct spw_map *map = &spw_front.map;
-	uint32_t gen, file = spw_file_find(map, id);
+	uint32_t gen, file = find(id, s->named);
 	struct shown new = *s;
 	const struct spw_file *f;
 
@@ -127,6 +150,7 @@ spw_sight_blurred(struct spw_sight *s, struct stat *st)
 		.size = (uint64_t)st->st_size,
 		.blocks = (uint64_t)st->st_blocks,
 		.ctime = spw_nanoseconds(&st->st_ctim),
+		.named = st->st_nlink > 0,
 	};
 
 	if (!S_ISREG(st->st_mode))
@@ -179,6 +203,7 @@ is_statx_blurred(struct spw_sight *s, struct statx *stx)
 	struct shown shown = {
 		.size = stx->stx_size, .blocks = stx->stx_blocks,
 		.ctime = spw_nanoseconds(&ctime),
+		.named = !(stx->stx_mask & STATX_NLINK) || stx->stx_nlink,
 	};
 
 	if (!S_ISREG(stx->stx_mode))

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "planner/drainer.h"
@@ -22,13 +23,21 @@
 
 enum { OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME };
 
+/* The number alone may belong to a younger file by now. */
 static bool
 is_file(int fd, const struct spw_file *f)
 {
-	struct stat st;
+	struct statx stx;
+	struct timespec born;
 
-	return spw_sys_fstat(fd, &st) == 0 && st.st_ino == f->ino &&
-	       st.st_dev == f->dev;
+	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
+			  STATX_BTIME, &stx) < 0 || stx.stx_ino != f->ino ||
+	    makedev(stx.stx_dev_major, stx.stx_dev_minor) != f->dev)
+		return false;
+	born = (struct timespec){ stx.stx_btime.tv_sec,
+				  stx.stx_btime.tv_nsec };
+	return !f->btime || !(stx.stx_mask & STATX_BTIME) ||
+	       spw_nanoseconds(&born) == f->btime;
 }
 
 static int

@@ -221,6 +221,31 @@ spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 	atomic_store(&f->size, size);
 }
 
+int
+spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
+		int (*truncate)(void *arg), void *arg)
+{
+	struct spw_file *f = &me->map->files[file];
+	int r;
+
+	spw_gate_close(me, file);
+	spw_gate_hold(me, file);
+	SPW_FAILPOINT("cut-held");
+	atomic_store(&f->cut, size + 1);
+	SPW_FAILPOINT("cut-noted");
+	r = truncate(arg);
+	SPW_FAILPOINT("cut-home");
+	if (r == 0) {
+		spw_gate_cut(me, file, size);
+		atomic_store(&f->wtime, spw_file_time());
+	}
+	atomic_store(&f->cut, 0);
+	SPW_FAILPOINT("cut-done");
+	spw_gate_unhold(me, file);
+	spw_gate_open(me, file);
+	return r;
+}
+
 void
 spw_gate_wait_room(struct spw_me *me, int ms)
 {

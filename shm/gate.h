@@ -56,6 +56,11 @@ void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
  * drainer held. Sets file.size. */
 void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
 
+/* Truncates: the kernel's part is truncate(arg), 0 or a negative errno. Who
+ * dies in here has either not begun or is finished by the drainer. */
+int spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
+		    int (*truncate)(void *arg), void *arg);
+
 /* Wakes the drainer if it sleeps; one load when it does not. */
 void spw_gate_wake_slow(struct spw_map *map);
 

@@ -264,37 +264,33 @@ spw_lane_counters(struct spw_map *map, struct spw_counters *ret_sum)
 	}
 }
 
-uint32_t
-spw_lane_stock_slots(struct spw_me *me, uint32_t want)
+static uint32_t
+stock(struct spw_me *me, enum spw_pool_id pool, uint32_t want, uint32_t *list,
+      uint32_t *n)
 {
-	struct spw_lane *lane = me->lane;
-
-	while (lane->nslots < want) {
-		uint32_t got = spw_pool_take(me, SPW_POOL_SLOTS,
-					     SPW_SPARES - lane->nslots,
-					     lane->slots + lane->nslots);
+	while (*n < want) {
+		uint32_t got = spw_pool_take(me, pool, SPW_SPARES - *n,
+					     list + *n);
 
 		if (!got)
 			break;
-		spw_seg_meet_slots(me->map, lane->slots[lane->nslots]);
-		lane->nslots += got;
+		if (pool == SPW_POOL_SLOTS)
+			spw_seg_meet_slots(me->map, list[*n]);
+		*n += got;
 	}
-	return lane->nslots;
+	return *n;
+}
+
+uint32_t
+spw_lane_stock_slots(struct spw_me *me, uint32_t want)
+{
+	return stock(me, SPW_POOL_SLOTS, want, me->lane->slots,
+		     &me->lane->nslots);
 }
 
 uint32_t
 spw_lane_stock_blocks(struct spw_me *me, uint32_t want)
 {
-	struct spw_lane *lane = me->lane;
-
-	while (lane->nblocks < want) {
-		uint32_t got = spw_pool_take(me, SPW_POOL_BLOCKS,
-					     SPW_SPARES - lane->nblocks,
-					     lane->blocks + lane->nblocks);
-
-		if (!got)
-			break;
-		lane->nblocks += got;
-	}
-	return lane->nblocks;
+	return stock(me, SPW_POOL_BLOCKS, want, me->lane->blocks,
+		     &me->lane->nblocks);
 }

@@ -44,7 +44,6 @@ shm_sources = \
 	shm/proc.c \
 	shm/proc.h \
 	shm/ranges.h \
-	shm/raw.h \
 	shm/secret.c \
 	shm/secret.h \
 	shm/seg.c \

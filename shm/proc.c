@@ -94,6 +94,18 @@ spw_proc_claim(struct spw_map *map, uint32_t *ret_proc)
 	return claim_as(map, (uint32_t)spw_sys_getpid(), ret_proc);
 }
 
+int
+spw_proc_join(struct spw_map *map, uint32_t *ret_proc)
+{
+	int r, fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true);
+
+	if (fd < 0)
+		return fd == -ENOENT ? -ESTALE : fd;
+	r = spw_proc_claim(map, ret_proc);
+	spw_sys_close(fd);
+	return r;
+}
+
 static _Atomic uint32_t *
 entry(const struct spw_map *map, uint32_t proc, int fd)
 {

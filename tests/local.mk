@@ -9,6 +9,11 @@ LDADD = libback.la
 tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
+	tests/replay-config \
+	tests/unit-config-load \
+	tests/unit-config-messages \
+	tests/unit-config-size \
+	tests/unit-config-tiers \
 	tests/unit-crc32c
 
 tests_codec_conformance_SOURCES = \
@@ -18,6 +23,19 @@ tests_codec_conformance_SOURCES = \
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
 	tests/guarded.h
+
+tests_unit_config_load_SOURCES = \
+	tests/unit-config-load.c \
+	tests/unit-config.h
+tests_unit_config_messages_SOURCES = \
+	tests/unit-config-messages.c \
+	tests/unit-config.h
+tests_unit_config_size_SOURCES = \
+	tests/unit-config-size.c \
+	tests/unit-config.h
+tests_unit_config_tiers_SOURCES = \
+	tests/unit-config-tiers.c \
+	tests/unit-config.h
 
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
@@ -29,24 +47,59 @@ tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
 
 tests_scripts = \
+	tests/cmd-handover.sh \
+	tests/cmd-mpirun.sh \
+	tests/cmd-recover.sh \
+	tests/cmd-run-refuses.sh \
+	tests/cmd-run-signals.sh \
+	tests/cmd-run-status.sh \
+	tests/cmd-run-timeout.sh \
 	tests/completion.sh \
+	tests/config-denied.sh \
+	tests/config-documents.sh \
+	tests/config-messages.sh \
+	tests/config-run.sh \
+	tests/config-shown.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
+	tests/preload-symbols.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
-	tests/preload-symbols.sh \
-	tests/slowfs-twin.sh \
 	tests/slowfs-faults.sh \
+	tests/slowfs-twin.sh \
 	tests/source-layers.sh \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
-	tests/source-shape.sh
+	tests/source-shape.sh \
+	tests/twin-modes.sh \
+	tests/twin-rename-tools.sh \
+	tests/twin-rename.sh \
+	tests/twin-stat-others.sh \
+	tests/twin-stat.sh \
+	tests/twin-times-tools.sh \
+	tests/twin-times.sh \
+	tests/twin-unlink.sh
 
 # Programs that scripts call.
 tests_helpers = \
-	tests/list-features
+	tests/config-driver \
+	tests/list-features \
+	tests/name-forms \
+	tests/random-ops \
+	tests/stat-forms \
+	tests/time-forms
+
+tests_random_ops_SOURCES = \
+	tests/random-ops.c \
+	tests/random-ops.h \
+	tests/random-ops-data.c \
+	tests/random-ops-life.c \
+	tests/random-ops-model.c \
+	tests/random-ops-size.c \
+	tests/random-ops-slots.c
+tests_random_ops_LDADD = -lpthread
 
 # A module from another version, to be refused.
 check_LTLIBRARIES = module-old.la
@@ -80,6 +133,9 @@ EXTRA_DIST += $(tests_scripts) \
 
 # A test that hangs is a test that failed.
 TEST_SECONDS = 600
+# Made by config.status; made again when its source changed.
+check_DATA = tests/functions.sh
+
 LOG_COMPILER = timeout
 AM_LOG_FLAGS = -k 10 $(TEST_SECONDS)
 SH_LOG_COMPILER = timeout
@@ -90,9 +146,11 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 # them FUZZ_RUNS times over a copy of the corpus.
 
 tests_fuzzers = \
-	tests/fuzz-codec
+	tests/fuzz-codec \
+	tests/fuzz-config
 tests_corpora = \
-	tests/corpus/codec
+	tests/corpus/codec \
+	tests/corpus/config
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
 fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
@@ -113,8 +171,14 @@ tests_replay_codec_SOURCES = \
 	tests/fuzz-codec.c \
 	tests/guarded.h
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_config_SOURCES = tests/fuzz-config.c
+tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 
 if FUZZERS
+tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
+tests_fuzz_config_CFLAGS = $(fuzz_cflags)
+tests_fuzz_config_LDFLAGS = $(fuzz_link)
+tests_fuzz_config_LDADD = libfuzzed.la
 tests_fuzz_codec_SOURCES = $(tests_replay_codec_SOURCES)
 tests_fuzz_codec_CFLAGS = $(fuzz_cflags)
 tests_fuzz_codec_LDFLAGS = $(fuzz_link)

@@ -17,7 +17,7 @@
 enum {
 	GRACE_MS = 2000,		/* deserted and home for this long */
 	SERVE_MS = 100,
-	OFFICE_MS = 1000,		/* for a predecessor to leave */
+	OFFICE_MS = 5000,		/* for a predecessor to leave */
 };
 
 static const char usage[] =

@@ -30,7 +30,7 @@
 enum {
 	NOT_HOME = 122, FAILED = 125, NOT_EXECUTABLE = 126, NOT_FOUND = 127,
 	FIRST_LOOK_MS = 100, LAST_LOOK_MS = 1000,	/* for the library */
-	LEAVE_MS = 10000,
+	LEAVE_MS = 10000, HASTE_MS = 100,
 };
 
 static const char usage[] =
@@ -310,20 +310,23 @@ conclude(struct run *r)
 	struct spw_map *map = &r->joined.map;
 	struct spw_receipt receipt = { .job = r->args.cfg.job };
 	int why = wait_for_home(r);
-	enum spw_handover how = SPW_LEFT_ALONE;
+	enum spw_handover how;
 	pid_t agent = 0;
 	int status = r->child.status;
 
 	receipt.drainer = spw_segment_host_name(
 		atomic_load(&map->seg->drainer_host));
 	spw_segment_part(map, r->joined.proc);
-	switch (spw_keeper_leave(&r->keeper, true, LEAVE_MS)) {
+	switch (spw_keeper_leave(&r->keeper, true, why < 0 ? HASTE_MS
+							   : LEAVE_MS)) {
 	case 1:
 		how = SPW_REMOVED;
 		break;
 	case 0:
 		how = spw_hand_over(map, &r->child, &agent);
 		break;
+	default:
+		how = spw_hand_over_at_exit(map, &r->child, &agent);
 	}
 	spw_receipt_fill(map, &receipt);
 	receipt.seconds = spw_show_clock() - r->began;

@@ -114,3 +114,11 @@ spw_hand_over(struct spw_map *map, const struct spw_child *c,
 	return start_agent(map, c, ret_agent) ? SPW_AGENT_STARTED
 					      : SPW_LEFT_ALONE;
 }
+
+enum spw_handover
+spw_hand_over_at_exit(struct spw_map *map, const struct spw_child *c,
+		      pid_t *ret_agent)
+{
+	return start_agent(map, c, ret_agent) ? SPW_AGENT_STARTED
+					      : SPW_LEFT_ALONE;
+}

@@ -20,4 +20,12 @@ enum spw_handover {
 enum spw_handover spw_hand_over(struct spw_map *map,
 				const struct spw_child *c, pid_t *ret_agent);
 
+/*
+ * While our drainer is still in the middle of something: an agent takes over
+ * as soon as this process has ended, which must be soon.
+ */
+enum spw_handover spw_hand_over_at_exit(struct spw_map *map,
+					const struct spw_child *c,
+					pid_t *ret_agent);
+
 #endif

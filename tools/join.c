@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "shm/machine.h"
+#include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tools/segments.h"
@@ -56,8 +57,9 @@ spw_join_report_dead(const struct spw_config *cfg, bool color)
 	if (spw_segments_list(cfg->shm_dir, &list, &n) < 0)
 		return;			/* making one will say why */
 	for (size_t i = 0; i < n; i++)
-		if (list[i].state == SPW_SEGMENT_DEAD ||
-		    list[i].state == SPW_SEGMENT_UNREADABLE)
+		if (list[i].state == SPW_SEGMENT_UNREADABLE ||
+		    (list[i].state == SPW_SEGMENT_DEAD &&
+		     (list[i].left.bytes || cfg->verbose)))
 			report(&list[i], color);
 	spw_segments_free(list, n);
 }
@@ -77,7 +79,7 @@ join_living(const char *path, struct spw_joined *ret)
 		spw_segment_drop(&s);
 		return 0;
 	}
-	r = spw_segment_join(&s.map, &ret->proc);
+	r = spw_proc_join(&s.map, &ret->proc);
 	if (r < 0) {
 		spw_segment_drop(&s);
 		return r;
@@ -93,7 +95,7 @@ make(const struct spw_seg_request *req, struct spw_joined *ret)
 
 	if (r < 0)
 		return r;
-	r = spw_segment_join(&ret->map, &ret->proc);
+	r = spw_proc_join(&ret->map, &ret->proc);
 	if (r < 0) {
 		spw_seg_detach(&ret->map);
 		return r;

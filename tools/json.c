@@ -29,19 +29,19 @@ put_text(struct spw_json *j, const char *s)
 static void
 start_line(struct spw_json *j)
 {
-	if (j->filled)
-		putc(',', j->out);
-	if (j->depth)
-		putc('\n', j->out);
+	putc('\n', j->out);
 	for (unsigned i = 0; i < j->depth; i++)
 		fputs("  ", j->out);
-	j->filled = true;
 }
 
 static void
 put_key(struct spw_json *j, const char *key)
 {
-	start_line(j);
+	if (j->filled)
+		putc(',', j->out);
+	if (j->depth)
+		start_line(j);
+	j->filled = true;
 	if (!key)
 		return;
 	put_text(j, key);
@@ -75,7 +75,6 @@ spw_json_close(struct spw_json *j, char bracket)
 	bool had = j->filled;
 
 	j->depth--;
-	j->filled = false;
 	if (had)
 		start_line(j);
 	putc(bracket, j->out);

@@ -12,7 +12,7 @@
 
 enum {
 	SERVE_MS = 20,			/* between looks whether to leave */
-	STANDBY_MS = 50,		/* between attempts to take over */
+	STANDBY_MS = 20,		/* between attempts to take over */
 };
 
 static void

@@ -48,8 +48,22 @@ tools_sources = \
 	tools/verify.c \
 	tools/verify.h
 
+dist_bin_SCRIPTS = \
+	tools/spillway-mpirun
+
 man_pages += \
-	tools/spillway.1
+	tools/spillway.1 \
+	tools/spillway-agent.1 \
+	tools/spillway-drain.1 \
+	tools/spillway-mpirun.1 \
+	tools/spillway-recover.1 \
+	tools/spillway-run.1 \
+	tools/spillway-status.1 \
+	tools/spillway.conf.5 \
+	tools/spillway-errors.7 \
+	tools/spillway-tiers.7
+
+dist_doc_DATA = tools/spillway.conf.sample
 
 EXTRA_DIST += \
 	tools/check \

@@ -227,22 +227,6 @@ spw_segment_host_name(uint32_t host)
 						     : "unknown";
 }
 
-/*
- * Joining and removing exclude each other by a lock on the segment file, so
- * that whoever joined in time keeps the file and whoever came late notices.
- */
-int
-spw_segment_join(struct spw_map *map, uint32_t *ret_proc)
-{
-	int r, fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true);
-
-	if (fd < 0)
-		return fd;
-	r = spw_proc_claim(map, ret_proc);
-	spw_sys_close(fd);
-	return r;
-}
-
 void
 spw_segment_part(struct spw_map *map, uint32_t proc)
 {

@@ -47,11 +47,7 @@ const char *spw_segment_trouble(int err);
 const char *spw_segment_state_name(enum spw_segment_state state);
 const char *spw_segment_host_name(uint32_t host);
 
-/*
- * Takes a process record, so that nobody removes the segment before the
- * program has joined. -ESTALE, -ENOENT: it was removed, attach again.
- */
-int spw_segment_join(struct spw_map *map, uint32_t *ret_proc);
+/* Gives back a record of spw_proc_join that has no descriptors. */
 void spw_segment_part(struct spw_map *map, uint32_t proc);
 
 /* Deletes the file if everything is home and nobody holds it. The caller is

@@ -60,6 +60,7 @@ spw_progress_begin(struct spw_progress *p, const char *what, bool quiet)
 		.what = what, .quiet = quiet, .began = spw_show_clock(),
 		.tty = isatty(STDERR_FILENO),
 	};
+	p->shown = p->tty ? 0 : p->began;
 }
 
 static void
