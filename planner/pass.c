@@ -81,20 +81,15 @@ compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Under the lock, where writers set the bit: the block may have found a new
- * use meanwhile. */
+/* A bit without a block goes. The block may be taken into use right now, and
+ * whoever does that leaves a bit that is set alone: so look once more. */
 static void
-clear_for_nothing(struct spw_drainer *d, uint32_t idx)
+forget_bit(struct spw_map *map, uint32_t idx)
 {
-	struct spw_block *b = &d->map->blocks[idx];
-
-	spw_guard_enter();
-	spw_lock(&d->me, SPW_LOCK_BLOCK, &b->lock);
-	if (b->file == SPW_NONE)
-		atomic_fetch_and(&d->map->dirty[idx / 64],
-				 ~(1ull << idx % 64));
-	spw_unlock(&b->lock);
-	spw_guard_leave();
+	atomic_fetch_and(&map->dirty[idx / 64], ~(1ull << idx % 64));
+	atomic_thread_fence(memory_order_seq_cst);
+	if (*(volatile uint32_t *)&map->blocks[idx].file != SPW_NONE)
+		spw_block_mark(map, idx);
 }
 
 static uint32_t
@@ -113,8 +108,8 @@ collect(struct spw_drainer *d, bool asked)
 			const struct spw_block *b = &map->blocks[idx];
 			uint32_t file = b->file;
 
-			if (file == SPW_NONE) {
-				clear_for_nothing(d, idx);
+			if (file == SPW_NONE) {	/* set for nothing */
+				forget_bit(map, idx);
 				continue;
 			}
 			if (file >= map->counts[SPW_POOL_FILES] ||
@@ -143,6 +138,19 @@ redirty(struct spw_block_state *s)
 	s->moving_slot = SPW_NONE;
 }
 
+/* Something of the file stays behind: who asked is answered by the next
+ * pass. */
+static void
+postpone(struct spw_drainer *d, uint32_t file)
+{
+	uint64_t bit = 1ull << file % 64;
+
+	if (!(d->asked[file / 64] & bit))
+		return;
+	d->asked[file / 64] &= ~bit;
+	atomic_fetch_or(&d->map->asks[file / 64], bit);
+}
+
 /* Locks the block and turns dirty into moving. False: nothing to do here. */
 static bool
 depart(struct spw_drainer *d, const struct spw_candidate *c,
@@ -158,6 +166,7 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 	atomic_fetch_add(&f->inflight, 1);
 	if (atomic_load(&f->hold)) {
 		atomic_fetch_sub(&f->inflight, 1);
+		postpone(d, c->key.file);
 		return false;
 	}
 	/* Cleared before the look: a writer that comes later sets it again. */
@@ -178,7 +187,8 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 		}
 		spw_unlock(&b->lock);
 	} else {
-		/* Another's by now, and the bit we cleared was its bit. */
+		/* It serves another file or place by now, and the bit that
+		 * was cleared may have been the new one's. */
 		spw_block_mark(map, c->idx);
 	}
 	spw_guard_leave();
@@ -446,6 +456,7 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 						bits & -bits);
 				continue;
 			}
+			spw_home_let_run(d, file);
 			atomic_store(&f->done, tickets[file]);
 			spw_sys_futex_wake(&f->done, INT32_MAX);
 		}
@@ -458,6 +469,7 @@ spw_pass(struct spw_drainer *d, bool asked)
 	uint32_t nfiles = map->counts[SPW_POOL_FILES];
 	uint32_t n, went = 0;
 
+	d->passes++;
 	for (uint32_t w = 0; w < nfiles / 64; w++) {
 		uint64_t bits = atomic_load(&map->asks[w]);
 

@@ -72,7 +72,7 @@ spw_block_mark(struct spw_map *map, uint32_t idx)	/* into the dirty map */
 	_Atomic uint64_t *word = &map->dirty[idx / 64];
 	uint64_t bit = 1ull << idx % 64;
 
-	if (!(atomic_load_explicit(word, memory_order_relaxed) & bit))
+	if (!(atomic_load_explicit(word, memory_order_seq_cst) & bit))
 		atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
 }
 

@@ -113,13 +113,18 @@ spw_gate_hurry(struct spw_map *map)
 int
 spw_gate_settle(struct spw_me *me, uint32_t file)
 {
+	return spw_file_is_unsettled(&me->map->files[file])
+	       ? spw_gate_ask(me, file) : 0;
+}
+
+int
+spw_gate_ask(struct spw_me *me, uint32_t file)
+{
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
 	uint32_t ticket, seq = atomic_load(&f->err_seq);
 	int64_t looked = spw_now_ms();
 
-	if (!spw_file_is_unsettled(f))
-		return 0;
 	ticket = atomic_fetch_add(&f->asked, 1) + 1;
 	atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
 	atomic_fetch_add(&map->seg->asks, 1);

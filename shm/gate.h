@@ -40,6 +40,10 @@ void spw_gate_unhold(struct spw_me *me, uint32_t file);
  * and none can be had (see spw_gate_need_drainer). */
 int spw_gate_settle(struct spw_me *me, uint32_t file);
 
+/* The same with a drainer's round in any case: afterwards it does not hold
+ * an executable file open, unless somebody writes to it. */
+int spw_gate_ask(struct spw_me *me, uint32_t file);
+
 /* Called when something needs a drainer and none serves: starts one, or
  * returns a negative errno. Set by the front; the back has none. */
 extern int (*spw_gate_need_drainer)(struct spw_map *map);

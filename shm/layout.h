@@ -179,7 +179,7 @@ static_assert(sizeof(struct spw_lane) <= 1024, "stored in the segment");
 
 struct spw_proc {
 	_Atomic uint32_t pid;		/* 0: free; see proc.c */
-	uint32_t pad;
+	_Atomic uint32_t stands_by;	/* a run, ready to be the drainer */
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
 	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */
