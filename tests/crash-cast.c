@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "planner/drain.h"
+#include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -59,8 +60,11 @@ start(void (*body)(int), int arg, const char *point)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (point)
-		setenv("SPILLWAY_FAILPOINT", point, 1);
+#ifdef SPW_FAILPOINTS
+	spw_failpoint_set(point ? point : "");
+#else
+	(void)point;
+#endif
 	body(arg);
 	_exit(0);
 }
