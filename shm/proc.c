@@ -175,7 +175,8 @@ spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 	for (int fd = 0; fd < SPW_MAP_FDS * SPW_MAP_CHUNKS; fd++) {
 		uint32_t ofd = 0;
 
-		if (map->procs[proc].chunks[fd / SPW_MAP_FDS] == SPW_NONE)
+		if (map->procs[proc].chunks[fd / SPW_MAP_FDS] >=
+		    map->counts[SPW_POOL_MAPS])
 			fd |= SPW_MAP_FDS - 1;	/* the whole chunk */
 		else
 			ofd = spw_proc_get_fd(map, proc, fd);
