@@ -287,6 +287,7 @@ unlink_block(struct spw_me *me, uint32_t idx)
 		if (atomic_load(at) == idx + 1) {
 			atomic_store_explicit(at, atomic_load(&b->next),
 					      memory_order_release);
+			SPW_FAILPOINT("block-unchained");
 			if (b->file < map->counts[SPW_POOL_FILES])
 				atomic_fetch_sub(&map->files[b->file].nblocks,
 						 1);

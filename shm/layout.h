@@ -69,7 +69,7 @@
  * a kernel operation, and leaving the cache happen behind a closed gate.
  *
  * LOCK ORDER (enum spw_lock_class): gate, append, fbucket, block, bucket;
- * ofd and gone stand alone. A thread holds one lock of a class at most.
+ * ofd stands alone. A thread holds one lock of a class at most.
  * The drainer never waits for a gate: its holder may be waiting for it.
  */
 #ifndef SPW_SHM_LAYOUT_H
@@ -156,7 +156,7 @@ enum spw_lane_state { SPW_LANE_FREE, SPW_LANE_USED };
 
 enum spw_lock_class {
 	SPW_LOCK_GATE, SPW_LOCK_APPEND, SPW_LOCK_FBUCKET, SPW_LOCK_BLOCK,
-	SPW_LOCK_BUCKET, SPW_LOCK_OFD, SPW_LOCK_GONE,
+	SPW_LOCK_BUCKET, SPW_LOCK_OFD,
 	SPW_LOCK_CLASSES
 };
 
@@ -324,7 +324,6 @@ struct spw_seg {
 	_Atomic uint64_t files_managed;
 	_Atomic uint64_t bypasses[SPW_BYPASS_COUNT];
 	struct spw_counters gone;	/* counters of lanes that ended */
-	struct spw_lock gone_lock;
 };
 
 enum spw_drainer_host {

@@ -7,13 +7,17 @@
 
 enum { SPINS = 200, WAIT_MS = 2 };
 
-/* A lane that holds a lock is in use, and no thread waits for itself. So this
- * word is a bad one, from a damaged segment, and nobody will clear it. */
+/* A lane that holds a lock is in use, and no thread waits for itself or for
+ * one whose locks it is just releasing. So this word is a bad one, from a
+ * damaged segment, and nobody will clear it. */
 static bool
 names_nobody(const struct spw_me *me, uint32_t owner)
 {
 	uint32_t no = owner - 1;
 
+	for (const struct spw_estate *e = me->estates; e; e = e->next)
+		if (e->lane_no == no)
+			return true;
 	return no == me->lane_no || no >= spw_lane_count(me->map) ||
 	       atomic_load(&me->map->lanes[no].state) != SPW_LANE_USED;
 }

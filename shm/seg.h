@@ -34,10 +34,16 @@ struct spw_map {			/* this process's mapping */
 	char path[SPW_SEG_PATH_MAX];
 };
 
+struct spw_estate {			/* a dead lane that a thread adopts */
+	uint32_t lane_no;
+	const struct spw_estate *next;
+};
+
 struct spw_me {				/* a thread in a segment */
 	struct spw_map *map;
 	struct spw_lane *lane;
 	uint32_t lane_no;
+	const struct spw_estate *estates;	/* now, one within another */
 };
 
 struct spw_seg_request {
