@@ -29,7 +29,7 @@ static const char hand_over[] = "SPILLWAY_HANDOVER=1";
 enum {
 	NAME_LEN = sizeof("SPILLWAY_HANDOVER=") - 1,
 	HEAD_LEN = 1024,		/* of an image: header and its table */
-	BUSY_TRIES = 50, BUSY_US = 2000,
+	BUSY_TRIES = 200, BUSY_US = 5000,
 };
 
 static bool
@@ -213,7 +213,7 @@ bring_image_home(struct spw_exec *x, int dir, const char *path, int flags)
 	me = file == SPW_NONE ? NULL : spw_front_me();
 	if (!me)
 		return;
-	(void)spw_gate_release(me, file);
+	(void)spw_gate_ask(me, file);
 	x->image_ours = true;
 }
 
@@ -303,8 +303,8 @@ spw_exec_end(struct spw_exec *x)
 	x->mapped = NULL;
 }
 
-/* An image of ours that is still open for writing is so for a moment: the
- * drainer is about to close it. */
+/* An image of ours that is still open for writing may be so for a moment: the
+ * drainer has just begun to write to it again. */
 bool
 spw_exec_again(struct spw_exec *x, int tries)
 {
@@ -333,7 +333,6 @@ execute(const struct spw_image *image, char *const *argv, char *const *envp)
 
 	spw_exec_begin(&x);
 	spw_exec_ready(&x, image, envp);
-	spw_agent_finish();
 	do
 		r = start(image, argv, x.envp);
 	while (r < 0 && errno == ETXTBSY && spw_exec_again(&x, ++tries));
@@ -384,7 +383,6 @@ fexecve(int fd, char *const argv[], char *const envp[])
 	spw_exec_begin(&x);
 	spw_exec_ready(&x, &(struct spw_image){ fd, "", AT_EMPTY_PATH, false },
 		       envp);
-	spw_agent_finish();
 	r = REAL(fexecve)(fd, argv, x.envp);
 	spw_exec_end(&x);
 	return r;

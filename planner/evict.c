@@ -99,8 +99,8 @@ drop_blocks(struct spw_drainer *d, uint32_t file)
 	spw_gate_open(&d->me, file);
 }
 
-void
-spw_forget_file(struct spw_drainer *d, uint32_t file)
+static void
+forget(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
 
@@ -138,6 +138,6 @@ spw_forget_files(struct spw_drainer *d)
 		 * one not to: a program just linked waits to be executed. */
 		if (unlinked || hurry || !atomic_load(&f->nblocks) ||
 		    now - h->idle_since > IDLE_MS)
-			spw_forget_file(d, i);
+			forget(d, i);
 	}
 }
