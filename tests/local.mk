@@ -14,7 +14,8 @@ tests_units = \
 	tests/unit-config-messages \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
-	tests/unit-crc32c
+	tests/unit-crc32c \
+	tests/unit-signals
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -37,6 +38,17 @@ tests_unit_config_tiers_SOURCES = \
 	tests/unit-config-tiers.c \
 	tests/unit-config.h
 
+# The wrappers themselves, in objects of their own and as plain as in the
+# preloaded library.
+tests_unit_signals_SOURCES = \
+	interpose/real.c \
+	interpose/signals.c \
+	shm/guard.c \
+	tests/guarded.h \
+	tests/unit-signals.c
+tests_unit_signals_CFLAGS = $(base_cflags)
+tests_unit_signals_LDADD = -lpthread
+
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
 tests_tiledb_open_SOURCES = \
@@ -47,6 +59,7 @@ tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
 
 tests_scripts = \
+	tests/agent-start.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-recover.sh \
@@ -73,9 +86,13 @@ tests_scripts = \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
+	tests/twin-exec.sh \
+	tests/twin-fork.sh \
 	tests/twin-modes.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
+	tests/twin-signal.sh \
+	tests/twin-spawn.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
 	tests/twin-times-tools.sh \
@@ -84,12 +101,24 @@ tests_scripts = \
 
 # Programs that scripts call.
 tests_helpers = \
+	tests/agent-host \
 	tests/config-driver \
+	tests/exec-forms \
+	tests/fork-forms \
 	tests/list-features \
 	tests/name-forms \
 	tests/random-ops \
+	tests/signal-forms \
+	tests/spawn-forms \
 	tests/stat-forms \
 	tests/time-forms
+
+# They are compared with themselves: nothing of ours is linked in.
+tests_agent_host_LDADD =
+tests_exec_forms_LDADD =
+tests_fork_forms_LDADD = -lpthread -lutil
+tests_signal_forms_LDADD = -lpthread
+tests_spawn_forms_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops.c \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* handlers.c -- signals hit a program that writes, and its handlers write */
+/* signal-forms.c -- signals hit a program that writes, and its handlers write */
 
 /*
- * handlers CASE: works on files in the current directory, checks itself and
+ * signal-forms CASE: works on files in the current directory, checks itself and
  * prints what does not depend on when the signals came.
  */
 #include <errno.h>
@@ -312,6 +312,6 @@ main(int argc, char **argv)
 			cases[i].run();
 			return 0;
 		}
-	fprintf(stderr, "usage: handlers CASE\n");
+	fprintf(stderr, "usage: signal-forms CASE\n");
 	return 2;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawns.c -- children that libc makes by itself, with files in their hands */
+/* spawn-forms.c -- children that libc makes by itself, with files in their hands */
 
 /*
- * spawns CASE: works on files in the current directory and prints what a
+ * spawn-forms CASE: works on files in the current directory and prints what a
  * program can see of it.
  */
 #include <errno.h>
@@ -186,6 +186,6 @@ main(int argc, char **argv)
 			cases[i].run();
 			return 0;
 		}
-	fprintf(stderr, "usage: spawns CASE\n");
+	fprintf(stderr, "usage: spawn-forms CASE\n");
 	return 2;
 }
