@@ -97,8 +97,11 @@ spw_fdtab_to_kernel(struct spw_grip *g)
 	spw_guard_enter();
 	spw_lock(g->me, SPW_LOCK_OFD, &o->lock);
 	if (!(atomic_load(&o->flags) & SPW_OFD_KERNEL)) {
-		(void)spw_sys_lseek(g->t.fd, (int64_t)atomic_load(&o->pos),
-				    SEEK_SET);
+		/* In step, or ahead of us: stdio's position counts. */
+		if (!(atomic_load(&o->flags) & SPW_OFD_STDOUT))
+			(void)spw_sys_lseek(g->t.fd,
+					    (int64_t)atomic_load(&o->pos),
+					    SEEK_SET);
 		atomic_fetch_or(&o->flags, SPW_OFD_KERNEL);
 	}
 	spw_unlock(&o->lock);

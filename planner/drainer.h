@@ -80,6 +80,9 @@ uint32_t spw_pass(struct spw_drainer *d, bool asked);
 /* Makes every moving range dirty again: the predecessor died over it. */
 void spw_pass_take_over(struct spw_drainer *d);
 
+/* Truncations of the dead are finished by this drainer; NULL: no more. */
+void spw_pass_serve_cuts(struct spw_drainer *d);
+
 bool spw_any_dirty(const struct spw_map *map);
 uint32_t spw_count_dirty(const struct spw_map *map);
 
