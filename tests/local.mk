@@ -14,7 +14,8 @@ tests_units = \
 	tests/unit-config-messages \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
-	tests/unit-crc32c
+	tests/unit-crc32c \
+	tests/unit-names
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
