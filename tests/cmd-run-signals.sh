@@ -48,4 +48,4 @@ done
 kill -CONT $pid
 kill -TERM $pid
 fails_with 3 wait $pid
-[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "segments are left"
+! compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || fail "segments are left"

@@ -30,10 +30,10 @@ same_bytes file "$scratch/data"
 
 # Home and deserted, the agent leaves and takes the segment with it.
 for ((i = 0; i < 200; i++)); do
-	[ -n "$(ls "$shm_dir"/spillway.*/)" ] || break
+	compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || break
 	sleep 0.05
 done
-[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "the agent does not leave"
+! compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || fail "the agent does not leave"
 
 # A program that failed keeps its own status.
 fails_with 4 spilled sh -c "dd if=$scratch/data of=file2 bs=100000 2>&1; exit 4" \

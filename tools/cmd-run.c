@@ -54,6 +54,7 @@ struct run {
 	struct spw_keeper keeper;
 	char path[PATH_MAX];		/* of the program */
 	char library[PATH_MAX];
+	char **env;			/* the program's */
 	double began;
 	bool speaks;			/* for the whole job */
 	bool checked;			/* whether it has the library */
@@ -185,11 +186,10 @@ enter_segment(struct run *r, char **envp)
 static int
 start_program(struct run *r, char **envp)
 {
-	char **env = spw_childenv_make(envp, &r->args.cfg, r->library);
-
-	if (!env)
+	r->env = spw_childenv_make(envp, &r->args.cfg, r->library);
+	if (!r->env)
 		return -ENOMEM;
-	return spw_child_start(&r->child, r->path, r->args.rest, env);
+	return spw_child_start(&r->child, r->path, r->args.rest, r->env);
 }
 
 /* The loader only grumbles when it cannot find a library to preload, for
