@@ -97,8 +97,11 @@ spw_fdtab_to_kernel(struct spw_grip *g)
 	spw_guard_enter();
 	spw_lock(g->me, SPW_LOCK_OFD, &o->lock);
 	if (!(atomic_load(&o->flags) & SPW_OFD_KERNEL)) {
-		(void)spw_sys_lseek(g->t.fd, (int64_t)atomic_load(&o->pos),
-				    SEEK_SET);
+		/* In step, or ahead of us: stdio's position counts. */
+		if (!(atomic_load(&o->flags) & SPW_OFD_STDOUT))
+			(void)spw_sys_lseek(g->t.fd,
+					    (int64_t)atomic_load(&o->pos),
+					    SEEK_SET);
 		atomic_fetch_or(&o->flags, SPW_OFD_KERNEL);
 	}
 	spw_unlock(&o->lock);
@@ -153,22 +156,28 @@ misfit(int fd, int flags, const struct statx *stx)
 	return SPW_BYPASS_NONE;
 }
 
-/* Somebody outside changed the file: what we cached of it is old. */
+/* Somebody outside changed the file: what we cached of it is old. What was
+ * seen at the open may be older still, if the drainer came home since; behind
+ * the gate, with nothing left to bring home, the kernel tells the truth. */
 static void
-refresh(struct spw_me *me, uint32_t file, const struct spw_file_seen *seen)
+refresh(struct spw_me *me, uint32_t file, int fd,
+	const struct spw_file_seen *seen)
 {
 	struct spw_file *f = &me->map->files[file];
+	struct stat st;
 
 	if (spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
 	    (atomic_load(&f->size) == seen->size &&
 	     atomic_load(&f->home_mtime) == seen->mtime))
 		return;
 	spw_gate_close(me, file);
-	if (!spw_file_is_unsettled(f)) {
+	if (!spw_file_is_unsettled(f) && spw_sys_fstat(fd, &st) == 0 &&
+	    (atomic_load(&f->size) != (uint64_t)st.st_size ||
+	     atomic_load(&f->home_mtime) != spw_nanoseconds(&st.st_mtim))) {
 		spw_gate_drop(me, file, 0);
-		atomic_store(&f->size, seen->size);
-		atomic_store(&f->home_mtime, seen->mtime);
-		atomic_store(&f->wtime, seen->mtime);
+		atomic_store(&f->size, (uint64_t)st.st_size);
+		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
+		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
 		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_TIMES);
 	}
 	spw_gate_open(me, file);
@@ -197,7 +206,7 @@ manage(struct spw_me *me, int fd, uint32_t flags,
 				 : SPW_BYPASS_NO_ROOM);
 		return false;
 	}
-	refresh(me, file, seen);
+	refresh(me, file, fd, seen);
 	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
 		if (enter_fd(me, fd, ofd))
 			return true;
@@ -326,7 +335,8 @@ spw_fdtab_duped(int from, int to)
 		(void)spw_leave(to, SPW_BYPASS_STDIO);
 		return;
 	}
-	atomic_fetch_or(&g.ofd->flags, SPW_OFD_STDOUT);
+	if (atomic_fetch_or(&g.ofd->flags, SPW_OFD_STDOUT) & SPW_OFD_STDOUT)
+		leave_if_out_of_step(&g);	/* stdio had it before */
 	spw_fdtab_step(&g);
 }
 

@@ -73,8 +73,12 @@ spw_file_flag(struct spw_file *f, uint32_t flags)
 
 	if (SPW_UNLIKELY((now & flags) != flags))
 		now = atomic_fetch_or(&f->flags, flags);
-	if (SPW_UNLIKELY(now & SPW_FILE_JUDGED) && flags & SPW_FILE_UNSETTLED)
+	if (SPW_UNLIKELY(now & SPW_FILE_JUDGED) &&
+	    flags & SPW_FILE_UNSETTLED) {
 		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_JUDGED);
+		/* Unless it was faster and has cleared both just now. */
+		atomic_fetch_or(&f->flags, flags);
+	}
 }
 
 /* The kernel's ctime before a change of ours: if it is not the one that our

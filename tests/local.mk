@@ -59,6 +59,7 @@ tests_scripts = \
 	tests/config-denied.sh \
 	tests/config-documents.sh \
 	tests/config-messages.sh \
+	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
@@ -87,8 +88,19 @@ tests_helpers = \
 	tests/config-driver \
 	tests/list-features \
 	tests/name-forms \
+	tests/random-ops \
 	tests/stat-forms \
 	tests/time-forms
+
+tests_random_ops_SOURCES = \
+	tests/random-ops.c \
+	tests/random-ops.h \
+	tests/random-ops-data.c \
+	tests/random-ops-life.c \
+	tests/random-ops-model.c \
+	tests/random-ops-size.c \
+	tests/random-ops-slots.c
+tests_random_ops_LDADD = -lpthread
 
 # A module from another version, to be refused.
 check_LTLIBRARIES = module-old.la
@@ -122,6 +134,9 @@ EXTRA_DIST += $(tests_scripts) \
 
 # A test that hangs is a test that failed.
 TEST_SECONDS = 600
+# Made by config.status; made again when its source changed.
+check_DATA = tests/functions.sh
+
 LOG_COMPILER = timeout
 AM_LOG_FLAGS = -k 10 $(TEST_SECONDS)
 SH_LOG_COMPILER = timeout
