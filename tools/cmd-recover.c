@@ -177,6 +177,23 @@ recover(struct spw_segment *s, bool quiet, struct result *ret)
 }
 
 static void
+blame(const struct request *req, const struct spw_segment *s,
+      const struct result *res)
+{
+	struct spw_diag d;
+
+	spw_diag_begin(&d, SPW_WARNING, SPW_W162);
+	spw_diag_subject(&d, "job %e", s->job);
+	spw_diag_cause(&d, "%s; the segment is kept", res->verdict.bad_bytes
+		       ? "read back and found to differ"
+		       : spw_diag_errno(res->left.err ? res->left.err
+						      : -res->err));
+	spw_diag_hint(&d, "mend it and run spillway recover again; to give "
+		      "it up: rm %e", s->path);
+	spw_diag_print(&d, req->args->color, STDERR_FILENO);
+}
+
+static void
 put_result(const struct request *req, const struct spw_segment *s,
 	   const struct result *res)
 {
@@ -189,13 +206,10 @@ put_result(const struct request *req, const struct spw_segment *s,
 		return;
 	}
 	if (res->err) {
-		spw_chosen_say(req->args, SPW_WARNING, SPW_W162, s->job,
-			       v->bad_bytes ? "read back and found to differ; "
-			       "the segment is kept"
-			       : spw_diag_errno(res->left.err ? res->left.err
-						: -res->err), NULL);
 		if (!req->json)
 			put_segment(s, req->args->cfg.verbose);
+		fflush(stdout);
+		blame(req, s, res);
 		return;
 	}
 	if (req->json || req->args->cfg.quiet)
