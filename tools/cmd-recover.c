@@ -24,8 +24,8 @@ enum {
 static const char usage[] =
 	"usage: spillway recover [-y] [--json] [OPTION]... [JOB]...\n"
 	"\n"
-	"Find the segments of dead jobs, list what is not home, ask, and bring\n"
-	"it to its own paths. A segment is removed when all in it is home and\n"
+	"Find the segments of dead jobs, list what is not home, ask, and\n"
+	"bring it to its own paths. A segment is removed when all in it is home and\n"
 	"was read back; until then nothing is deleted. Running it again does\n"
 	"no harm.\n"
 	"\n"
@@ -285,39 +285,43 @@ is_agreed(const struct request *req, size_t n)
 	return false;
 }
 
-static int
-recover_all(struct spw_chosen *c, const struct request *req)
+/* Lists the dead ones and keeps only them. */
+static void
+sift(struct spw_chosen *c, const struct request *req, struct spw_json *j,
+     int *status)
 {
-	int status = SPW_EXIT_OK;
-	struct spw_json j;
 	size_t dead = 0;
-	bool agreed;
 
-	if (req->json) {
-		spw_json_begin(&j, stdout);
-		spw_json_open(&j, NULL, '{');
-		spw_json_open(&j, "segments", '[');
-	}
 	for (size_t i = 0; i < c->n; i++) {
 		struct spw_segment *s = &c->list[i];
 
-		if (!is_dead(req, s, &status)) {
-			if (req->json && s->state == SPW_SEGMENT_UNREADABLE)
-				put_json(&j, s, &(struct result){ 0 });
-			spw_segment_drop(s);
+		if (is_dead(req, s, status)) {
+			if (!req->json && !req->args->cfg.quiet)
+				put_segment(s, req->args->cfg.verbose);
+			c->list[dead++] = *s;
 			continue;
 		}
-		c->list[dead++] = *s;
-		if (!req->json && !req->args->cfg.quiet)
-			put_segment(s, req->args->cfg.verbose);
+		if (req->json && s->state == SPW_SEGMENT_UNREADABLE)
+			put_json(j, s, &(struct result){ 0 });
+		spw_segment_drop(s);
 	}
 	c->n = dead;
-	if (!dead && !req->json && !req->args->cfg.quiet && !status)
+	if (!dead && !req->json && !req->args->cfg.quiet && !*status)
 		puts("nothing to recover");
-	agreed = is_agreed(req, dead);
+}
+
+static int
+recover_each(struct spw_chosen *c, const struct request *req,
+	     struct spw_json *j)
+{
+	int status = SPW_EXIT_OK;
+	bool agreed;
+
+	sift(c, req, j, &status);
+	agreed = is_agreed(req, c->n);
 	if (!agreed)
 		status = SPW_EXIT_FINDINGS;
-	for (size_t i = 0; i < dead; i++) {
+	for (size_t i = 0; i < c->n; i++) {
 		struct spw_segment *s = &c->list[i];
 		struct result res = { 0 };
 
@@ -328,9 +332,24 @@ recover_all(struct spw_chosen *c, const struct request *req)
 		if (res.err)
 			status = SPW_EXIT_PARTLY;
 		if (req->json)
-			put_json(&j, s, &res);
+			put_json(j, s, &res);
 	}
-	if (req->json) {
+	return status;
+}
+
+static int
+recover_all(struct spw_chosen *c, const struct request *req)
+{
+	struct spw_json j;
+	int status;
+
+	if (!req->json) {
+		status = recover_each(c, req, NULL);
+	} else {
+		spw_json_begin(&j, stdout);
+		spw_json_open(&j, NULL, '{');
+		spw_json_open(&j, "segments", '[');
+		status = recover_each(c, req, &j);
 		spw_json_close(&j, ']');
 		spw_json_close(&j, '}');
 		spw_json_end(&j);
