@@ -48,6 +48,7 @@ tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
 
 tests_scripts = \
+	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-recover.sh \
