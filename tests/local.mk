@@ -67,6 +67,27 @@ tests_scripts = \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
+	tests/program-archive.sh \
+	tests/program-build.sh \
+	tests/program-copy.sh \
+	tests/program-fio.sh \
+	tests/program-fortran.sh \
+	tests/program-fstream.sh \
+	tests/program-git.sh \
+	tests/program-h5py.sh \
+	tests/program-interposers.sh \
+	tests/program-multiprocessing.sh \
+	tests/program-numpy.sh \
+	tests/program-python-fork.sh \
+	tests/program-python-forkserver.sh \
+	tests/program-python-spawn.sh \
+	tests/program-python-subprocess.sh \
+	tests/program-python.sh \
+	tests/program-reopen.sh \
+	tests/program-rsync.sh \
+	tests/program-shell.sh \
+	tests/program-sort.sh \
+	tests/program-sqlite.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
 	tests/slowfs-faults.sh \
@@ -108,9 +129,14 @@ tests_random_ops_SOURCES = \
 tests_random_ops_LDADD = -lpthread
 
 # A module from another version, to be refused.
-check_LTLIBRARIES = module-old.la
+check_LTLIBRARIES = module-old.la program-interposer.la
 module_old_la_SOURCES = tests/module-old.c
 module_old_la_LDFLAGS = $(module_ldflags)
+
+# Another library in front of the same functions.
+program_interposer_la_SOURCES = tests/program-interposer.c
+program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+program_interposer_la_LDFLAGS = $(object_ldflags)
 
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
@@ -132,6 +158,10 @@ check_PROGRAMS += $(tests_units) $(tests_helpers)
 TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
 EXTRA_DIST += $(tests_scripts) \
+	tests/program-functions.sh \
+	tests/program-multiprocessing.py \
+	tests/program-python-functions.sh \
+	tests/program-python-twin.py \
 	tests/bench \
 	tests/each-library \
 	tests/installed.sh \
