@@ -62,6 +62,8 @@ tests_scripts = \
 	tests/config-messages.sh \
 	tests/config-run.sh \
 	tests/config-shown.sh \
+	tests/crash-points.sh \
+	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
@@ -111,6 +113,8 @@ tests_scripts = \
 tests_helpers = \
 	tests/bench-front \
 	tests/config-driver \
+	tests/crash-points \
+	tests/crash-writers \
 	tests/crowd \
 	tests/list-features \
 	tests/name-forms \
@@ -128,8 +132,27 @@ tests_random_ops_SOURCES = \
 	tests/random-ops-slots.c
 tests_random_ops_LDADD = -lpthread
 
+# The back once more, with the points where tests make it die built in.
+check_LTLIBRARIES = libmortal.la
+libmortal_la_SOURCES = $(libback_la_SOURCES)
+libmortal_la_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_FAILPOINTS
+libmortal_la_CFLAGS = $(libback_la_CFLAGS)
+libmortal_la_LIBADD = $(libback_la_LIBADD)
+
+crash_sources = \
+	tests/crash.h \
+	tests/crash-cast.c \
+	tests/crash-cast.h \
+	tests/crash-core.c \
+	tests/crash-ledger.c
+tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
+tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
+tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_crash_points_LDADD = libmortal.la
+
 # A module from another version, to be refused.
 check_LTLIBRARIES = module-old.la program-interposer.la
+check_LTLIBRARIES += module-old.la
 module_old_la_SOURCES = tests/module-old.c
 module_old_la_LDFLAGS = $(module_ldflags)
 
