@@ -447,8 +447,8 @@ is_dirty(const struct spw_map *map)
 
 /* What we leave behind should have a drainer, if ours died unnoticed. One
  * that ends with the process brings everything home first. */
-static void
-finish(void)
+void
+spw_agent_finish(void)
 {
 	int saved = errno;
 
@@ -456,7 +456,7 @@ finish(void)
 		return;
 	if (is_dirty(&spw_front.map))
 		(void)spw_agent_need(&spw_front.map);
-	if (atomic_exchange(&drainer.is_thread, false))
+	if (atomic_load(&drainer.is_thread))
 		(void)spw_settle_all();
 	errno = saved;
 }
@@ -464,7 +464,7 @@ finish(void)
 SPW_WRAP void
 _exit(int status)
 {
-	finish();
+	spw_agent_finish();
 	REAL(_exit)(status);
 	__builtin_unreachable();
 }
@@ -482,5 +482,5 @@ tear_down(void)
 {
 	if (atomic_load(&drainer.is_thread))
 		(void)fflush(NULL);
-	finish();
+	spw_agent_finish();
 }

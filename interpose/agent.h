@@ -12,6 +12,10 @@ int spw_agent_need(struct spw_map *map);
 /* In a forked child: the parent's drain thread is not here. */
 void spw_agent_forked(void);
 
+/* Before this process, or its image, ends: what it leaves behind has a
+ * drainer, or is home. */
+void spw_agent_finish(void);
+
 /* True when this value of LD_PRELOAD loads us. */
 bool spw_agent_is_named_in(const char *preload);
 

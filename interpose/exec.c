@@ -213,7 +213,7 @@ bring_image_home(struct spw_exec *x, int dir, const char *path, int flags)
 	me = file == SPW_NONE ? NULL : spw_front_me();
 	if (!me)
 		return;
-	(void)spw_gate_settle(me, file);
+	(void)spw_gate_ask(me, file);
 	x->image_ours = true;
 }
 
@@ -303,8 +303,8 @@ spw_exec_end(struct spw_exec *x)
 	x->mapped = NULL;
 }
 
-/* An image of ours that is still open for writing is so for a moment: the
- * drainer is about to close it. */
+/* An image of ours that is still open for writing may be so for a moment: the
+ * drainer has just begun to write to it again. */
 bool
 spw_exec_again(struct spw_exec *x, int tries)
 {

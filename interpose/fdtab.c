@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "interpose/leave.h"
-#include "shm/names.h"
 #include "shm/proc.h"
 #include "shm/text.h"
 
@@ -98,8 +97,11 @@ spw_fdtab_to_kernel(struct spw_grip *g)
 	spw_guard_enter();
 	spw_lock(g->me, SPW_LOCK_OFD, &o->lock);
 	if (!(atomic_load(&o->flags) & SPW_OFD_KERNEL)) {
-		(void)spw_sys_lseek(g->t.fd, (int64_t)atomic_load(&o->pos),
-				    SEEK_SET);
+		/* In step, or ahead of us: stdio's position counts. */
+		if (!(atomic_load(&o->flags) & SPW_OFD_STDOUT))
+			(void)spw_sys_lseek(g->t.fd,
+					    (int64_t)atomic_load(&o->pos),
+					    SEEK_SET);
 		atomic_fetch_or(&o->flags, SPW_OFD_KERNEL);
 	}
 	spw_unlock(&o->lock);
@@ -154,77 +156,28 @@ misfit(int fd, int flags, const struct statx *stx)
 	return SPW_BYPASS_NONE;
 }
 
-/* An inode's number comes back with another file soon after the first one is
- * gone. A file without a name cannot have got one again; the time of birth
- * tells where nobody saw it go. */
-static bool
-is_another(const struct spw_file *f, const struct spw_file_seen *seen)
-{
-	return atomic_load(&f->flags) & SPW_FILE_UNLINKED ||
-	       (f->btime && seen->btime && f->btime != seen->btime);
-}
-
-/* Forgets everything about the file that had the number before. */
-static void
-renew(struct spw_me *me, uint32_t file, const struct spw_file_seen *seen)
-{
-	struct spw_file *f = &me->map->files[file];
-	uint32_t gen = f->gen;
-	bool renewed = false;
-	struct stat st;
-
-	spw_gate_close(me, file);
-	spw_gate_hold(me, file);
-	/* A look behind the gate: it may have lost its name just now. */
-	if (is_another(f, seen) && spw_sys_fstat(seen->fd, &st) == 0 &&
-	    (st.st_nlink || f->btime != seen->btime)) {
-		spw_gate_drop(me, file, 0);
-		f->btime = seen->btime;
-		atomic_store(&f->size, (uint64_t)st.st_size);
-		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
-		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
-		atomic_store(&f->bypass, SPW_BYPASS_NONE);
-		atomic_store(&f->err_seen, atomic_load(&f->err_seq));
-		atomic_fetch_and(&f->flags, ~(uint32_t)
-				 (SPW_FILE_UNSETTLED | SPW_FILE_UNLINKED |
-				  SPW_FILE_TIMES | SPW_FILE_JUDGED));
-		renewed = true;
-	}
-	spw_gate_unhold(me, file);
-	spw_gate_open(me, file);
-	if (renewed)
-		spw_name_set(me, file, gen, seen->path);
-}
-
-static bool
-is_as_left(const struct spw_file *f, uint64_t size, int64_t mtime)
-{
-	return atomic_load(&f->size) == size &&
-	       atomic_load(&f->home_mtime) == mtime;
-}
-
 /* Somebody outside changed the file: what we cached of it is old. What was
- * seen at open may be old as well, if the last bytes came home since: only
- * a look behind the gate, at a settled file, counts. */
+ * seen at the open may be older still, if the drainer came home since; behind
+ * the gate, with nothing left to bring home, the kernel tells the truth. */
 static void
-refresh(struct spw_me *me, uint32_t file, const struct spw_file_seen *seen)
+refresh(struct spw_me *me, uint32_t file, int fd,
+	const struct spw_file_seen *seen)
 {
 	struct spw_file *f = &me->map->files[file];
 	struct stat st;
 
 	if (spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
-	    is_as_left(f, seen->size, seen->mtime))
+	    (atomic_load(&f->size) == seen->size &&
+	     atomic_load(&f->home_mtime) == seen->mtime))
 		return;
 	spw_gate_close(me, file);
-	if (!spw_file_is_unsettled(f) && spw_sys_fstat(seen->fd, &st) == 0 &&
-	    !is_as_left(f, (uint64_t)st.st_size,
-			spw_nanoseconds(&st.st_mtim))) {
-		int64_t mtime = spw_nanoseconds(&st.st_mtim);
-
+	if (!spw_file_is_unsettled(f) && spw_sys_fstat(fd, &st) == 0 &&
+	    (atomic_load(&f->size) != (uint64_t)st.st_size ||
+	     atomic_load(&f->home_mtime) != spw_nanoseconds(&st.st_mtim))) {
 		spw_gate_drop(me, file, 0);
 		atomic_store(&f->size, (uint64_t)st.st_size);
-		atomic_store(&f->home_mtime, mtime);
-		atomic_store(&f->wtime, mtime);
+		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
+		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
 		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_TIMES);
 	}
 	spw_gate_open(me, file);
@@ -253,9 +206,7 @@ manage(struct spw_me *me, int fd, uint32_t flags,
 				 : SPW_BYPASS_NO_ROOM);
 		return false;
 	}
-	if (is_another(&me->map->files[file], seen))
-		renew(me, file, seen);
-	refresh(me, file, seen);
+	refresh(me, file, fd, seen);
 	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
 		if (enter_fd(me, fd, ofd))
 			return true;
@@ -384,7 +335,8 @@ spw_fdtab_duped(int from, int to)
 		(void)spw_leave(to, SPW_BYPASS_STDIO);
 		return;
 	}
-	atomic_fetch_or(&g.ofd->flags, SPW_OFD_STDOUT);
+	if (atomic_fetch_or(&g.ofd->flags, SPW_OFD_STDOUT) & SPW_OFD_STDOUT)
+		leave_if_out_of_step(&g);	/* stdio had it before */
 	spw_fdtab_step(&g);
 }
 

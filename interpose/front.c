@@ -180,7 +180,7 @@ is_stale(void)
 			return false;
 	fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
 	if (fd >= 0)
-		spw_sys_close(fd);
+		spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_DRAINER);
 	return fd != -EAGAIN;
 }
 

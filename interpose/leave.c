@@ -111,19 +111,5 @@ int
 spw_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	   int (*truncate)(void *arg), void *arg)
 {
-	struct spw_file *f = &me->map->files[file];
-	int r;
-
-	spw_gate_close(me, file);
-	spw_gate_hold(me, file);
-	atomic_store(&f->cut, size + 1);
-	r = truncate(arg);
-	if (r == 0) {
-		spw_gate_cut(me, file, size);
-		atomic_store(&f->wtime, spw_file_time());
-	}
-	atomic_store(&f->cut, 0);
-	spw_gate_unhold(me, file);
-	spw_gate_open(me, file);
-	return r;
+	return spw_gate_resize(me, file, size, truncate, arg);
 }

@@ -2,6 +2,7 @@
 /* named.c -- holding on to a file while its name changes */
 #include "interpose/named.h"
 
+#include "interpose/stat.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 
@@ -38,15 +39,6 @@ leads_to(const char *path, int fd)
 	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-static uint32_t
-find(const struct stat *st)
-{
-	struct spw_file_id id = { st->st_dev, st->st_ino };
-
-	return S_ISREG(st->st_mode) ? spw_file_find(&spw_front.map, &id)
-				    : SPW_NONE;
-}
-
 /* What the descriptor holds: a name may have changed hands before it. */
 static bool
 identify(bool dirs, struct spw_named *n)
@@ -55,7 +47,7 @@ identify(bool dirs, struct spw_named *n)
 
 	if (spw_sys_fstat(n->fd, &st) < 0)
 		return false;
-	n->file = find(&st);
+	n->file = spw_sight_find(&st);
 	n->nlink = st.st_nlink;
 	if (n->file == SPW_NONE)
 		return dirs && S_ISDIR(st.st_mode);
@@ -71,7 +63,7 @@ spw_named_take(int dir, const char *path, bool dirs, struct spw_named *ret)
 
 	ret->fd = -1;
 	if (r < 0 ||
-	    (find(&st) == SPW_NONE && !(dirs && S_ISDIR(st.st_mode))))
+	    (spw_sight_find(&st) == SPW_NONE && !(dirs && S_ISDIR(st.st_mode))))
 		return r;
 	ret->fd = spw_sys_openat(dir, path, O_PATH | O_NOFOLLOW | O_CLOEXEC,
 				 0);

@@ -219,7 +219,8 @@ renameat2(int from_dir, const char *from, int to_dir, const char *to,
 	return rename_like(&c, real_renameat2);
 }
 
-/* Afterwards there is one more path; a file from O_TMPFILE gets its first. */
+/* Afterwards there is one more path. Files without any, from O_TMPFILE, were
+ * never managed. */
 static int
 linked(int dir, const char *to, int r)
 {
@@ -230,11 +231,8 @@ linked(int dir, const char *to, int r)
 	    spw_named_take(dir, to, false, &n) <= 0)
 		return r;
 	me = spw_front_me();
-	if (me) {
-		atomic_fetch_and(&me->map->files[n.file].flags,
-				 ~(uint32_t)SPW_FILE_UNLINKED);
+	if (me)
 		(void)spw_name_add(me, n.file, n.gen, n.path);
-	}
 	spw_named_drop(&n);
 	return r;
 }

@@ -23,7 +23,9 @@ enum { ASKS = 4, SECTORS = SPW_BLOCK_SIZE / 512 };
 struct shown {
 	uint64_t size, blocks;
 	int64_t mtime, ctime;		/* ns */
-	bool ours, times;		/* replaced: all, times as well */
+	bool named;			/* has links */
+	bool ours;			/* size and blocks are replaced, */
+	bool new_mtime, new_ctime;	/* and these */
 };
 
 /* When the program itself, and not the drainer, last changed the file. */
@@ -48,26 +50,57 @@ guess_blocks(uint64_t kernel, uint64_t cached, uint64_t size)
 	return SPW_MAX(kernel, SPW_MIN(kernel + cached * SECTORS, most));
 }
 
+/* A ctime that our own drain caused is nobody's business. */
+static void
+replace_ctime(const struct spw_file *f, struct shown *s)
+{
+	int64_t changed = change_time(f, atomic_load(&f->wtime));
+	bool by_drain = s->ctime == atomic_load(&f->home_ctime);
+
+	if (!(atomic_load(&f->flags) & SPW_FILE_TIMES) ||
+	    (!by_drain && s->ctime >= changed))
+		return;
+	s->ctime = changed;
+	s->new_ctime = true;
+}
+
 static void
 replace(const struct spw_file *f, struct shown *s)
 {
-	int64_t wtime = atomic_load(&f->wtime);
-	int64_t changed = change_time(f, wtime);
-
 	s->ours = true;
 	s->size = atomic_load(&f->size);
 	s->blocks = guess_blocks(s->blocks, atomic_load(&f->nblocks), s->size);
-	s->times = atomic_load(&f->flags) & SPW_FILE_TIMES;
-	s->mtime = wtime;
-	if (s->ctime == atomic_load(&f->home_ctime) || s->ctime < changed)
-		s->ctime = changed;
+	s->new_mtime = atomic_load(&f->flags) & SPW_FILE_TIMES;
+	s->mtime = atomic_load(&f->wtime);
+}
+
+/* A record without a name is not that of a file with one: the number went
+ * to a new file. */
+static uint32_t
+find(const struct spw_file_id *id, bool named)
+{
+	struct spw_map *map = &spw_front.map;
+	uint32_t file = spw_file_find(map, id);
+
+	if (file != SPW_NONE && named &&
+	    atomic_load(&map->files[file].flags) & SPW_FILE_UNLINKED)
+		return SPW_NONE;
+	return file;
+}
+
+uint32_t
+spw_sight_find(const struct stat *st)
+{
+	struct spw_file_id id = { st->st_dev, st->st_ino };
+
+	return S_ISREG(st->st_mode) ? find(&id, st->st_nlink > 0) : SPW_NONE;
 }
 
 static void
 show(const struct spw_file_id *id, struct shown *s)
 {
 	struct spw_map *map = &spw_front.map;
-	uint32_t gen, file = spw_file_find(map, id);
+	uint32_t gen, file = find(id, s->named);
 	struct shown new = *s;
 	const struct spw_file *f;
 
@@ -75,9 +108,11 @@ show(const struct spw_file_id *id, struct shown *s)
 		return;
 	f = &map->files[file];
 	gen = f->gen;
-	if (atomic_load(&f->bypass) || !spw_file_is_unsettled(f))
+	if (atomic_load(&f->bypass))
 		return;
-	replace(f, &new);
+	if (spw_file_is_unsettled(f))
+		replace(f, &new);
+	replace_ctime(f, &new);
 	/* The record may have been given to another file meanwhile. */
 	atomic_thread_fence(memory_order_acquire);
 	if (f->gen == gen && f->ino == id->ino && f->dev == id->dev)
@@ -127,6 +162,7 @@ spw_sight_blurred(struct spw_sight *s, struct stat *st)
 		.size = (uint64_t)st->st_size,
 		.blocks = (uint64_t)st->st_blocks,
 		.ctime = spw_nanoseconds(&st->st_ctim),
+		.named = st->st_nlink > 0,
 	};
 
 	if (!S_ISREG(st->st_mode))
@@ -137,10 +173,10 @@ spw_sight_blurred(struct spw_sight *s, struct stat *st)
 		st->st_size = (off_t)shown.size;
 		st->st_blocks = (blkcnt_t)shown.blocks;
 	}
-	if (shown.times) {
+	if (shown.new_mtime)
 		st->st_mtim = spw_timespec(shown.mtime);
+	if (shown.new_ctime)
 		st->st_ctim = spw_timespec(shown.ctime);
-	}
 	return false;
 }
 
@@ -161,9 +197,9 @@ fill_statx(struct statx *stx, const struct shown *shown)
 		stx->stx_size = shown->size;
 	if (shown->ours && stx->stx_mask & STATX_BLOCKS)
 		stx->stx_blocks = shown->blocks;
-	if (shown->times && stx->stx_mask & STATX_MTIME)
+	if (shown->new_mtime && stx->stx_mask & STATX_MTIME)
 		set_stamp(&stx->stx_mtime, shown->mtime);
-	if (shown->times && stx->stx_mask & STATX_CTIME)
+	if (shown->new_ctime && stx->stx_mask & STATX_CTIME)
 		set_stamp(&stx->stx_ctime, shown->ctime);
 }
 
@@ -179,6 +215,7 @@ is_statx_blurred(struct spw_sight *s, struct statx *stx)
 	struct shown shown = {
 		.size = stx->stx_size, .blocks = stx->stx_blocks,
 		.ctime = spw_nanoseconds(&ctime),
+		.named = !(stx->stx_mask & STATX_NLINK) || stx->stx_nlink,
 	};
 
 	if (!S_ISREG(stx->stx_mode))

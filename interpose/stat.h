@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+/* The record of the file that the kernel describes, or SPW_NONE. There must
+ * be a segment (spw_front_look). */
+uint32_t spw_sight_find(const struct stat *st);
+
 struct spw_sight {			/* one stat-like call */
 	uint32_t settled;		/* seg.settled before the real call */
 	int asks;

@@ -10,6 +10,7 @@
  */
 #include "interpose/front.h"
 #include "interpose/real.h"
+#include "interpose/stat.h"
 #include "shm/sys.h"
 
 enum { COARSEST = 2000000000 };		/* ns; FAT keeps every second second */
@@ -33,14 +34,12 @@ look_at(const struct mark *m, struct stat *st)
 static uint32_t
 find(const struct mark *m)
 {
-	struct spw_file_id id;
 	struct stat st;
 	uint32_t file;
 
-	if (look_at(m, &st) < 0 || !S_ISREG(st.st_mode))
+	if (look_at(m, &st) < 0)
 		return SPW_NONE;
-	id = (struct spw_file_id){ st.st_dev, st.st_ino };
-	file = spw_file_find(&spw_front.map, &id);
+	file = spw_sight_find(&st);
 	if (file == SPW_NONE ||
 	    atomic_load(&spw_front.map.files[file].bypass) ||
 	    !(atomic_load(&spw_front.map.files[file].flags) & SPW_FILE_TIMES))

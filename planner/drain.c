@@ -116,6 +116,7 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		return r;
 	}
 	announce(d, host);
+	spw_pass_serve_cuts(d);
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
 	SPW_FAILPOINT("drain-takeover");
@@ -329,6 +330,7 @@ spw_drainer_stop(struct spw_drainer *d)
 	struct spw_seg *seg = d->map->seg;
 	int lock_fd = d->lock_fd;
 
+	spw_pass_serve_cuts(NULL);
 	spw_lane_release(&d->me);
 	atomic_store(&seg->wake, SPW_DRAINER_NONE);
 	atomic_store(&seg->drainer_pid, 0);

@@ -134,7 +134,10 @@ spw_forget_files(struct spw_drainer *d)
 		}
 		if (!h->idle_since)
 			h->idle_since = now;
-		if (unlinked || hurry || now - h->idle_since > IDLE_MS)
+		/* With nothing cached there is no reason to keep it open, and
+		 * one not to: a program just linked waits to be executed. */
+		if (unlinked || hurry || !atomic_load(&f->nblocks) ||
+		    now - h->idle_since > IDLE_MS)
 			forget(d, i);
 	}
 }

@@ -23,22 +23,21 @@
 
 enum { OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME };
 
-/* The number alone is not enough: another file may have got it. */
+/* The number alone may belong to a younger file by now. */
 static bool
 is_file(int fd, const struct spw_file *f)
 {
-	struct statx s;
+	struct statx stx;
+	struct timespec born;
 
 	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
-			  STATX_BTIME, &s) < 0 || s.stx_ino != f->ino ||
-	    makedev(s.stx_dev_major, s.stx_dev_minor) != f->dev)
+			  STATX_BTIME, &stx) < 0 || stx.stx_ino != f->ino ||
+	    makedev(stx.stx_dev_major, stx.stx_dev_minor) != f->dev)
 		return false;
-	if (f->btime && s.stx_mask & STATX_BTIME &&
-	    f->btime != (int64_t)s.stx_btime.tv_sec * 1000000000 +
-			s.stx_btime.tv_nsec)
-		return false;
-	return s.stx_nlink == 0 ||
-	       !(atomic_load(&f->flags) & SPW_FILE_UNLINKED);
+	born = (struct timespec){ stx.stx_btime.tv_sec,
+				  stx.stx_btime.tv_nsec };
+	return !f->btime || !(stx.stx_mask & STATX_BTIME) ||
+	       spw_nanoseconds(&born) == f->btime;
 }
 
 static int
@@ -205,9 +204,24 @@ spw_home_close(struct spw_drainer *d, uint32_t file)
 
 	if (h->fd < 0)
 		return;
+	if (h->gen == d->map->files[file].gen)
+		atomic_store(&d->map->files[file].handled, 0);
 	spw_sys_close(h->fd);
 	h->fd = -1;
 	d->nopen--;
+}
+
+void
+spw_home_let_run(struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_file *f = &d->map->files[file];
+	struct stat st;
+
+	if (d->homes[file].fd >= 0 && !spw_file_is_unsettled(f) &&
+	    !(atomic_load(&f->flags) & SPW_FILE_UNLINKED) &&
+	    spw_sys_fstat(d->homes[file].fd, &st) == 0 &&
+	    st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
+		spw_home_close(d, file);
 }
 
 void
@@ -238,10 +252,13 @@ void
 spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
-	int fd = d->homes[file].fd;
+	struct spw_home *h = &d->homes[file];
 	struct stat st;
 
-	if (fd >= 0 && spw_sys_fstat(fd, &st) == 0)
+	if (h->fd < 0 || h->noted == d->passes)
+		return;
+	h->noted = d->passes;
+	if (spw_sys_fstat(h->fd, &st) == 0)
 		spw_file_note_ctime(f, spw_nanoseconds(&st.st_ctim));
 }
 

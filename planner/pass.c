@@ -343,37 +343,41 @@ touch(struct spw_drainer *d, uint32_t file)
 	d->touched[file / 64] |= 1ull << file % 64;
 }
 
-/* A truncation whose maker died behind its gate is finished here. */
-static void
-finish_cut(struct spw_drainer *d, uint32_t file)
-{
-	struct spw_file *f = &d->map->files[file];
-	uint64_t cut = atomic_load(&f->cut);
-	int fd;
+static struct spw_drainer *serving;	/* for spw_lane_finish_cut */
 
-	if (!cut || !spw_gate_try_close(&d->me, file))
-		return;
-	cut = atomic_load(&f->cut);
-	fd = spw_home_open(d, file);
-	if (cut && fd >= 0 && spw_sys_ftruncate(fd, cut - 1) == 0) {
-		spw_gate_cut(&d->me, file, cut - 1);
-		atomic_store(&f->cut, 0);
-	}
-	spw_gate_open(&d->me, file);
+/* A truncation whose maker died behind its gate. A home that is gone or
+ * cannot be cut makes no difference to what the segment holds. */
+static int
+finish_cut(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+	uint64_t size = atomic_load(&f->cut) - 1;
+	int fd = spw_home_open(serving, file);
+
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		return fd;
+	if (fd >= 0 && spw_sys_ftruncate(fd, size) < 0)
+		return 0;		/* as if it had not begun */
+	spw_gate_cut(me, file, size);
+	atomic_store(&f->wtime, spw_file_time());
+	return 0;
+}
+
+void
+spw_pass_serve_cuts(struct spw_drainer *d)
+{
+	serving = d;
+	spw_lane_finish_cut = d ? finish_cut : NULL;
 }
 
 /* The hold of a dead lane keeps nobody off. */
 static void
 free_hold(struct spw_drainer *d, uint32_t file)
 {
-	struct spw_file *f = &d->map->files[file];
-	uint32_t hold = atomic_load(&f->hold);
+	uint32_t hold = atomic_load(&d->map->files[file].hold);
 
-	if (!hold || !spw_lane_is_dead(d->map, hold - 1))
-		return;
-	spw_lane_adopt_if_dead(&d->me, hold - 1);
-	finish_cut(d, file);
-	atomic_compare_exchange_strong(&f->hold, &hold, 0);
+	if (hold && spw_lane_is_dead(d->map, hold - 1))
+		spw_lane_adopt_all(&d->me);
 }
 
 static void
@@ -452,6 +456,7 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 						bits & -bits);
 				continue;
 			}
+			spw_home_let_run(d, file);
 			atomic_store(&f->done, tickets[file]);
 			spw_sys_futex_wake(&f->done, INT32_MAX);
 		}
@@ -464,6 +469,7 @@ spw_pass(struct spw_drainer *d, bool asked)
 	uint32_t nfiles = map->counts[SPW_POOL_FILES];
 	uint32_t n, went = 0;
 
+	d->passes++;
 	for (uint32_t w = 0; w < nfiles / 64; w++) {
 		uint64_t bits = atomic_load(&map->asks[w]);
 
@@ -536,7 +542,5 @@ spw_pass_take_over(struct spw_drainer *d)
 		      SPW_IN_USE))
 			continue;
 		atomic_store(&map->files[i].inflight, 0);
-		free_hold(d, i);
-		finish_cut(d, i);
 	}
 }

@@ -11,6 +11,7 @@
 #include "shm/blocks.h"
 
 #include "shm/failpoint.h"
+#include "shm/files.h"
 #include "shm/lane.h"
 
 enum { TRIES = 8 };
@@ -173,6 +174,8 @@ apply(struct spw_me *me, struct spw_redo *redo)
 	SPW_FAILPOINT("block-applied");
 	if (redo->after.slot != SPW_NONE)
 		spw_pool_use(me->map, SPW_POOL_SLOTS, redo->after.slot, idx);
+	if (redo->end && b->file < me->map->counts[SPW_POOL_FILES])
+		spw_file_grow(&me->map->files[b->file], redo->end);
 }
 
 /* A change lets go of one slot at most: a writer's of the slot it replaces,
@@ -202,6 +205,7 @@ spw_block_commit(struct spw_me *me, uint32_t idx,
 	redo->scratch = change->scratch;
 	redo->from = change->from;
 	redo->to = change->to;
+	redo->end = change->end;
 	if (change->after.ndirty)
 		spw_block_mark(me->map, idx);
 	SPW_FAILPOINT("block-redo");
@@ -211,6 +215,7 @@ spw_block_commit(struct spw_me *me, uint32_t idx,
 	atomic_store_explicit(&redo->block, 0, memory_order_release);
 	if (old != SPW_NONE)
 		spw_lane_spare_slot(me, old);
+	SPW_FAILPOINT("block-spared");
 }
 
 /* The record comes from a process that died, perhaps of its own mistakes. */

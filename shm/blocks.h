@@ -40,6 +40,7 @@ struct spw_change {
 	struct spw_block_state after;
 	uint32_t scratch;		/* or SPW_NONE */
 	uint16_t from, to;
+	uint64_t end;			/* the file reaches there; 0: as is */
 };
 
 void spw_block_commit(struct spw_me *me, uint32_t idx,

@@ -38,7 +38,8 @@
  *		after-image of the block's state into lane.redo and publish it
  *		there; apply it; withdraw it; unlock. User memory is not
  *		touched, nothing blocks, signal handlers are deferred.
- *	finish	file.size = max(size, end), times; lane.inside = 0.
+ *		Applying raises file.size to the end of the piece.
+ *	finish	times and flags; lane.inside = 0.
  *
  * What is published by which store
  *
@@ -50,11 +51,12 @@
  *	dirtiness	the dirty ranges in the state. The bit in the dirty
  *			map says where to look: it is set before the ranges,
  *			so it may be there for nothing but is never missing.
- *	file size	file.size, after the ranges it covers.
+ *	file size	file.size, after the ranges it covers; part of what
+ *			lane.redo publishes, so that no bytes lie beyond it.
  *	home reached	moving ranges cleared by the drainer after its write
  *			returned; for a successor they count as dirty.
- *	a cut		file.cut, before the kernel's truncate; whoever finds
- *			it with the gate unowned finishes it.
+ *	a cut		file.cut, before the kernel's truncate. If its maker
+ *			dies, the drainer finishes it before the gate opens.
  *
  * Who may finish whose work: anyone who finds a lock word whose lane's beacon
  * has lost its owner takes the beacon (so one at a time), applies lane.redo,
@@ -138,6 +140,7 @@ struct spw_redo {
 	uint32_t old_slot;		/* to be given back; SPW_NONE: none */
 	uint32_t scratch;		/* slot that holds a piece, or none */
 	uint16_t from, to;		/* the piece: to be copied to after.slot */
+	uint64_t end;			/* the file reaches there at least */
 	struct spw_block_state after;
 };
 
@@ -176,7 +179,7 @@ static_assert(sizeof(struct spw_lane) <= 1024, "stored in the segment");
 
 struct spw_proc {
 	_Atomic uint32_t pid;		/* 0: free; see proc.c */
-	uint32_t pad;
+	_Atomic uint32_t stands_by;	/* a run, ready to be the drainer */
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
 	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */

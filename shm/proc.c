@@ -79,6 +79,7 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 			for (int k = 0; k < SPW_MAP_CHUNKS; k++)
 				p->chunks[k] = SPW_NONE;
 			p->pidns = pid_namespace();
+			atomic_store(&p->stands_by, 0);
 			atomic_store(&p->start,
 				     spw_proc_start_time(pid & ~EMBRYO));
 			*ret_proc = i;

@@ -76,6 +76,10 @@ void spw_seg_meet_slots(struct spw_map *map, uint32_t slot);
  * it and wait is false. */
 int spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait);
 
+/* Closing alone is not enough: a child forked meanwhile has the descriptor,
+ * and with it the lock. */
+void spw_seg_unlock_byte(int fd, int byte);
+
 static inline uint8_t *
 spw_slot(const struct spw_map *map, uint32_t slot)
 {

@@ -3,7 +3,7 @@
 # cmd-handover.sh -- processes that outlive run, and runs that share a job
 
 . tests/functions.sh
-private_shm
+unset SPILLWAY_JOB
 requires python3 --version
 
 # Twelve runs of one job come and go; one of them drains at a time.
@@ -27,7 +27,7 @@ import os, time
 f = open("on", "wb", buffering=0)
 f.write(b"a" * 50000)
 if os.fork() == 0:
-    time.sleep(1)
+    time.sleep(3)
     f.write(b"b" * 50000)
 ' 2>err
 grep -q 'processes of job on live on; agent [0-9]* drains for them' err ||
@@ -35,10 +35,10 @@ grep -q 'processes of job on live on; agent [0-9]* drains for them' err ||
 "$spillway" status --json on >out
 grep -q '"drainer": "agent"' out || fail "$(cat out)"
 for ((i = 0; i < 200; i++)); do
-	[ -n "$(ls "$shm"/spillway.*/)" ] || break
+	[ -n "$(ls "$shm_dir"/spillway.*/)" ] || break
 	sleep 0.05
 done
-[ -z "$(ls "$shm"/spillway.*/)" ] || fail "segments are left"
+[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "segments are left"
 [ "$(tr -d a <on | wc -c)" = 50000 ] || fail "what was written later is lost"
 
 # A run inside a run joins the same job.

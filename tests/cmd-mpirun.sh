@@ -42,7 +42,7 @@ fails_with 125 bash "$wrapper" --dry-run -n 4 2>/dev/null
 
 requires type mpirun
 rm bin/spillway
-private_shm
+unset SPILLWAY_JOB
 flags=(--oversubscribe)
 [ "$(id -u)" != 0 ] || flags+=(--allow-run-as-root)
 mpirun "${flags[@]}" -n 1 true >/dev/null 2>&1 ||

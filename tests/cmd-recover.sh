@@ -3,7 +3,7 @@
 # cmd-recover.sh -- what a killed job left is reported, kept, and brought home
 
 . tests/functions.sh
-private_shm
+unset SPILLWAY_JOB
 
 # killed JOB FILE: a job whose program and drainer die with bytes not home.
 killed()
@@ -49,7 +49,7 @@ grep -q 'recovered 1 file, 292 KiB, checksums ok' out.1 out.2 ||
 same_bytes "$odd" "$scratch/data"
 "$spillway" recover -y >out
 grep -q 'nothing to recover' out || fail "$(cat out)"
-[ -z "$(ls "$shm"/spillway.*/)" ] || fail "segments are left"
+[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "segments are left"
 
 # Several, as JSON.
 killed one a 2>/dev/null
@@ -74,7 +74,7 @@ grep -q 'drained 292 KiB' out || fail "$(cat out)"
 same_bytes c "$scratch/data"
 
 # What cannot be read is named and left alone.
-dir=$(echo "$shm"/spillway.*)
+dir=$(echo "$shm_dir"/spillway.*)
 head -c 100000 /dev/urandom >"$dir/broken.seg"
 chmod 600 "$dir/broken.seg"
 sum=$(cksum <"$dir/broken.seg")

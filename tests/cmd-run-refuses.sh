@@ -3,7 +3,7 @@
 # cmd-run-refuses.sh -- programs that cannot be preloaded are refused, with why
 
 . tests/functions.sh
-private_shm
+unset SPILLWAY_JOB
 
 # refused STATUS CODE TEXT ARGUMENT...: run ends so, and the program never ran.
 refused()

@@ -3,7 +3,7 @@
 # cmd-run-signals.sh -- signals sent to run reach the program, once, then home
 
 . tests/functions.sh
-private_shm
+unset SPILLWAY_JOB
 
 cat >program <<'EOF'
 #!/bin/bash
@@ -48,4 +48,4 @@ done
 kill -CONT $pid
 kill -TERM $pid
 fails_with 3 wait $pid
-[ -z "$(ls "$shm"/spillway.*/)" ] || fail "segments are left"
+[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "segments are left"

@@ -3,7 +3,7 @@
 # cmd-run-status.sh -- run ends as the program ends, and says what it did
 
 . tests/functions.sh
-private_shm
+unset SPILLWAY_JOB
 
 # The program's own status, also when a signal ended it.
 fails_with 0 "$spillway" run -- true
@@ -54,4 +54,4 @@ wait $!
 "$spillway" run -v -- dd if=/dev/zero of=f count=9 status=none 2>err
 grep -q '^spillway: absorbed 4.5 KiB in 9 writes' err || fail "$(cat err)"
 grep -q '^spillway: all data home' err || fail "$(cat err)"
-[ -z "$(ls "$shm"/spillway.*/)" ] || fail "segments are left"
+[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "segments are left"

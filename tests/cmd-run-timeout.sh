@@ -3,7 +3,6 @@
 # cmd-run-timeout.sh -- what is not home in time is said, kept and finished
 
 . tests/functions.sh
-private_shm
 export SPILLWAY_JOB=slow
 slow_mount bandwidth=2000000 latency=1
 
@@ -31,10 +30,10 @@ same_bytes file "$scratch/data"
 
 # Home and deserted, the agent leaves and takes the segment with it.
 for ((i = 0; i < 200; i++)); do
-	[ -n "$(ls "$shm"/spillway.*/)" ] || break
+	[ -n "$(ls "$shm_dir"/spillway.*/)" ] || break
 	sleep 0.05
 done
-[ -z "$(ls "$shm"/spillway.*/)" ] || fail "the agent does not leave"
+[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "the agent does not leave"
 
 # A program that failed keeps its own status.
 fails_with 4 spilled sh -c "dd if=$scratch/data of=file2 bs=100000 2>&1; exit 4" \

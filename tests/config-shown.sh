@@ -4,7 +4,7 @@
 
 . tests/functions.sh
 
-unset SPILLWAY_JOB
+unset SPILLWAY_JOB SPILLWAY_SHM_DIR
 
 # shown NAME: the line of a setting, blanks squeezed.
 shown()

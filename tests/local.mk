@@ -58,6 +58,7 @@ tests_scripts = \
 	tests/config-denied.sh \
 	tests/config-documents.sh \
 	tests/config-messages.sh \
+	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
@@ -132,6 +133,9 @@ EXTRA_DIST += $(tests_scripts) \
 
 # A test that hangs is a test that failed.
 TEST_SECONDS = 600
+# Made by config.status; made again when its source changed.
+check_DATA = tests/functions.sh
+
 LOG_COMPILER = timeout
 AM_LOG_FLAGS = -k 10 $(TEST_SECONDS)
 SH_LOG_COMPILER = timeout

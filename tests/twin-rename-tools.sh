@@ -9,7 +9,8 @@ cat >steps.sh <<'STEPS'
 set -e
 for i in 1 2 3 4 5 6 7 8 9; do
 	mkdir -p build/$i
-	head -c $((i * 1111)) /dev/zero | tr '\0' $i >build/$i/part.tmp
+	head -c $((i * 1111)) /dev/zero | tr '\0' $i |
+		dd of=build/$i/part.tmp 2>/dev/null
 	mv build/$i/part.tmp build/$i/part
 done
 mkdir done

@@ -25,12 +25,12 @@ touch -d '2010-11-12 13:14:15.161718' touched
 touch -r ../from/f3 -a touched
 printf 'all: out\nout: in\n\tcat in >out\n\techo made\n' >Makefile
 echo one >in
-make -s
-make -s
+make -s --no-print-directory
+make -s --no-print-directory
 sleep 0.05
 echo two >in
-make -s
-make -s
+make -s --no-print-directory
+make -s --no-print-directory
 STEPS
 
 # Name, size and mtime of what keeps a time; made things have the clock's.

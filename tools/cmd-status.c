@@ -93,7 +93,7 @@ put_job(const struct spw_segment *s)
 				 atomic_load(&seg->drainer_host)),
 			 atomic_load(&seg->drainer_pid));
 	printf("%-24s  %-5s  %5u  %-17s  %9s  %8u  %-14s  %s\n", s->job,
-	       spw_segment_state_name(s->state), s->procs, ram,
+	       spw_segment_state_name(s->state), s->folk.programs, ram,
 	       spw_show_size(s->left.bytes, dirty), s->left.files, drainer,
 	       s->left.err ? strerror(s->left.err) : "-");
 }
@@ -147,7 +147,7 @@ put_json_readable(struct spw_json *j, const struct spw_segment *s, bool why)
 {
 	const struct spw_seg *seg = s->map.seg;
 
-	spw_json_number(j, "processes", s->procs);
+	spw_json_number(j, "processes", s->folk.programs);
 	spw_json_number(j, "ram_used", ram_used(&s->map));
 	spw_json_number(j, "ram_capacity", ram_cap(&s->map));
 	spw_json_number(j, "dirty_bytes", s->left.bytes);

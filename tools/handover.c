@@ -39,7 +39,7 @@ remove_if_last(struct spw_map *map)
 	struct spw_drainer *d;
 	bool removed;
 
-	if (spw_segment_count_procs(map, SPW_NONE))
+	if (!spw_segment_is_deserted(map))
 		return false;
 	spw_drainer_left(map, &left);
 	if (left.bytes || spw_drainer_start(map, SPW_HOST_RUN, &d) < 0)
@@ -102,10 +102,12 @@ enum spw_handover
 spw_hand_over(struct spw_map *map, const struct spw_child *c,
 	      pid_t *ret_agent)
 {
+	struct spw_segment_folk folk;
+
 	if (is_gone(map) || remove_if_last(map))
 		return SPW_REMOVED;
-	if (spw_segment_count_procs(map, SPW_NONE) &&
-	    wait_for_drainer(map, WAIT_MS))
+	spw_segment_count(map, &folk);
+	if (folk.runs && wait_for_drainer(map, WAIT_MS))
 		return is_gone(map) ? SPW_REMOVED : SPW_TAKEN_OVER;
 	if (is_gone(map) || remove_if_last(map))
 		return SPW_REMOVED;

@@ -85,6 +85,7 @@ join_living(const char *path, struct spw_joined *ret)
 		return r;
 	}
 	ret->map = s.map;
+	atomic_store(&ret->map.procs[ret->proc].stands_by, 1);
 	return 1;
 }
 
@@ -100,6 +101,7 @@ make(const struct spw_seg_request *req, struct spw_joined *ret)
 		spw_seg_detach(&ret->map);
 		return r;
 	}
+	atomic_store(&ret->map.procs[ret->proc].stands_by, 1);
 	return 1;
 }
 

@@ -53,6 +53,12 @@ dist_bin_SCRIPTS = \
 
 man_pages += \
 	tools/spillway.1 \
+	tools/spillway-agent.1 \
+	tools/spillway-drain.1 \
+	tools/spillway-mpirun.1 \
+	tools/spillway-recover.1 \
+	tools/spillway-run.1 \
+	tools/spillway-status.1 \
 	tools/spillway.conf.5 \
 	tools/spillway-errors.7 \
 	tools/spillway-tiers.7

@@ -30,16 +30,31 @@ spw_segment_has_drainer(const char *path)
 	return r == 0 && lock.l_type != F_UNLCK;
 }
 
-uint32_t
-spw_segment_count_procs(const struct spw_map *map, uint32_t me)
+void
+spw_segment_count(const struct spw_map *map, struct spw_segment_folk *ret)
 {
 	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_PROCS].ready);
-	uint32_t n = 0;
+	struct spw_segment_folk folk = { 0, 0 };
 
 	for (uint32_t i = 0; i < SPW_MIN(ready, map->counts[SPW_POOL_PROCS]);
-	     i++)
-		n += i != me && spw_proc_is_alive(map, i);
-	return n;
+	     i++) {
+		if (!spw_proc_is_alive(map, i))
+			continue;
+		if (atomic_load(&map->procs[i].stands_by))
+			folk.runs++;
+		else
+			folk.programs++;
+	}
+	*ret = folk;
+}
+
+bool
+spw_segment_is_deserted(const struct spw_map *map)
+{
+	struct spw_segment_folk folk;
+
+	spw_segment_count(map, &folk);
+	return !folk.programs && !folk.runs;
 }
 
 /* Nothing was ever put into it, so joining it is safe whoever made it. */
@@ -54,9 +69,9 @@ static void
 judge(struct spw_segment *s)
 {
 	s->has_drainer = spw_segment_has_drainer(s->path);
-	s->procs = spw_segment_count_procs(&s->map, SPW_NONE);
+	spw_segment_count(&s->map, &s->folk);
 	spw_drainer_left(&s->map, &s->left);
-	if (s->procs)
+	if (s->folk.programs || s->folk.runs)
 		s->state = SPW_SEGMENT_LIVE;
 	else if (s->has_drainer)
 		s->state = SPW_SEGMENT_IDLE;
@@ -247,8 +262,7 @@ spw_segment_remove(struct spw_map *map)
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ESTALE;
 	spw_drainer_left(map, &left);
-	if (!left.files && !left.bytes &&
-	    !spw_segment_count_procs(map, SPW_NONE))
+	if (!left.files && !left.bytes && spw_segment_is_deserted(map))
 		gone = spw_sys_unlink(map->path) == 0;
 	spw_sys_close(fd);
 	return gone;

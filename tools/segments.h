@@ -14,6 +14,11 @@ enum spw_segment_state {
 	SPW_SEGMENT_UNREADABLE		/* see err; map is not valid */
 };
 
+struct spw_segment_folk {		/* living processes that hold it */
+	uint32_t programs;
+	uint32_t runs;			/* ready to be the drainer */
+};
+
 struct spw_segment {
 	struct spw_map map;
 	char job[SPW_JOB_MAX + 8];
@@ -21,7 +26,7 @@ struct spw_segment {
 	enum spw_segment_state state;
 	int err;			/* negative errno of attaching */
 	bool has_drainer;
-	uint32_t procs;			/* living, that hold it */
+	struct spw_segment_folk folk;
 	struct spw_drain_left left;
 };
 
@@ -38,8 +43,11 @@ void spw_segments_free(struct spw_segment *list, size_t n);
 /* Whether a drainer has the office right now. */
 bool spw_segment_has_drainer(const char *path);
 
-/* Living processes in the segment's table, me (SPW_NONE: none) left out. */
-uint32_t spw_segment_count_procs(const struct spw_map *map, uint32_t me);
+void spw_segment_count(const struct spw_map *map,
+		       struct spw_segment_folk *ret_folk);
+
+/* Nobody holds it. */
+bool spw_segment_is_deserted(const struct spw_map *map);
 
 /* Why it cannot be read, in words. */
 const char *spw_segment_trouble(int err);
