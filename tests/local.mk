@@ -10,6 +10,7 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/unit-cache-stress \
 	tests/unit-config-load \
 	tests/unit-config-messages \
 	tests/unit-config-size \
@@ -65,6 +66,7 @@ tests_scripts = \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
+	tests/random-ops.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
 	tests/slowfs-faults.sh \
@@ -130,7 +132,8 @@ EXTRA_DIST += $(tests_scripts) \
 	tests/bench \
 	tests/each-library \
 	tests/installed.sh \
-	tests/service
+	tests/service \
+	tests/unit-cache-stress.tsan
 
 # A test that hangs is a test that failed.
 TEST_SECONDS = 600
