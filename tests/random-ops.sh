@@ -12,7 +12,7 @@ ops=$top_builddir/tests/random-ops
 seed=${SPILLWAY_CHECK_SEED:-$(date +%s)}
 rounds=1
 scale=2
-if [ -n "${SPILLWAY_CHECK_LONG:-}" ]; then
+if [ "${SPILLWAY_CHECK_LONG:-}" = 1 ]; then
 	rounds=6
 	scale=8
 fi

@@ -342,7 +342,8 @@ main(int argc, char **argv)
 	struct spw_seg_request req = {
 		.dir = at, .job = "stress", .bytes = ROOM, .delay_ms = 1,
 	};
-	int seconds = getenv("SPILLWAY_CHECK_LONG") ? 60 : 3;
+	const char *is_long = getenv("SPILLWAY_CHECK_LONG");
+	int seconds = is_long && strcmp(is_long, "1") == 0 ? 60 : 3;
 
 	if (argc > 1)
 		seconds = atoi(argv[1]);
