@@ -10,6 +10,7 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/unit-cache-stress \
 	tests/unit-config-load \
 	tests/unit-config-messages \
 	tests/unit-config-size \
@@ -90,6 +91,7 @@ tests_scripts = \
 	tests/program-shell.sh \
 	tests/program-sort.sh \
 	tests/program-sqlite.sh \
+	tests/random-ops.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
 	tests/slowfs-faults.sh \
@@ -100,6 +102,7 @@ tests_scripts = \
 	tests/source-shape.sh \
 	tests/twin-crowd.sh \
 	tests/twin-many-files.sh \
+	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
@@ -188,7 +191,8 @@ EXTRA_DIST += $(tests_scripts) \
 	tests/bench \
 	tests/each-library \
 	tests/installed.sh \
-	tests/service
+	tests/service \
+	tests/unit-cache-stress.tsan
 
 # A test that hangs is a test that failed.
 TEST_SECONDS = 600
