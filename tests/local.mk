@@ -16,7 +16,8 @@ tests_units = \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
-	tests/unit-names
+	tests/unit-names \
+	tests/unit-signals
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -39,6 +40,17 @@ tests_unit_config_tiers_SOURCES = \
 	tests/unit-config-tiers.c \
 	tests/unit-config.h
 
+# The wrappers themselves, in objects of their own and as plain as in the
+# preloaded library.
+tests_unit_signals_SOURCES = \
+	interpose/real.c \
+	interpose/signals.c \
+	shm/guard.c \
+	tests/guarded.h \
+	tests/unit-signals.c
+tests_unit_signals_CFLAGS = $(base_cflags)
+tests_unit_signals_LDADD = -lpthread
+
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
 tests_tiledb_open_SOURCES = \
@@ -49,6 +61,7 @@ tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
 
 tests_scripts = \
+	tests/agent-start.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
@@ -101,11 +114,15 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
 	tests/twin-crowd.sh \
+	tests/twin-exec.sh \
+	tests/twin-fork.sh \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
+	tests/twin-signal.sh \
+	tests/twin-spawn.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
 	tests/twin-times-tools.sh \
@@ -114,16 +131,28 @@ tests_scripts = \
 
 # Programs that scripts call.
 tests_helpers = \
+	tests/agent-host \
 	tests/bench-front \
 	tests/config-driver \
 	tests/crash-points \
 	tests/crash-writers \
 	tests/crowd \
+	tests/exec-forms \
+	tests/fork-forms \
 	tests/list-features \
 	tests/name-forms \
 	tests/random-ops \
+	tests/signal-forms \
+	tests/spawn-forms \
 	tests/stat-forms \
 	tests/time-forms
+
+# They are compared with themselves: nothing of ours is linked in.
+tests_agent_host_LDADD =
+tests_exec_forms_LDADD =
+tests_fork_forms_LDADD = -lpthread -lutil
+tests_signal_forms_LDADD = -lpthread
+tests_spawn_forms_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops.c \
