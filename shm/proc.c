@@ -163,6 +163,20 @@ spw_proc_set_fd(struct spw_me *me, uint32_t proc, int fd, uint32_t ofd)
 	return 0;
 }
 
+/* Mappings live on in a child. */
+static void
+copy_pins(struct spw_map *map, uint32_t from, uint32_t to)
+{
+	for (int i = 0; i < SPW_PROC_PINS; i++) {
+		uint32_t pin = atomic_load(&map->procs[from].pins[i]);
+
+		if (!pin)
+			continue;
+		atomic_fetch_add(&map->files[pin - 1].opens, 1);
+		atomic_store(&map->procs[to].pins[i], pin);
+	}
+}
+
 int
 spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 {
@@ -172,6 +186,7 @@ spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 
 	if (r < 0)
 		return r;
+	copy_pins(map, proc, copy);
 	for (int fd = 0; fd < SPW_MAP_FDS * SPW_MAP_CHUNKS; fd++) {
 		uint32_t ofd = 0;
 

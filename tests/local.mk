@@ -10,11 +10,13 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/unit-cache-stress \
 	tests/unit-config-load \
 	tests/unit-config-messages \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
+	tests/unit-names \
 	tests/unit-signals
 
 tests_codec_conformance_SOURCES = \
@@ -60,6 +62,7 @@ endif
 
 tests_scripts = \
 	tests/agent-start.sh \
+	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-recover.sh \
@@ -73,11 +76,35 @@ tests_scripts = \
 	tests/config-messages.sh \
 	tests/config-run.sh \
 	tests/config-shown.sh \
+	tests/crash-points.sh \
+	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
+	tests/program-archive.sh \
+	tests/program-build.sh \
+	tests/program-copy.sh \
+	tests/program-fio.sh \
+	tests/program-fortran.sh \
+	tests/program-fstream.sh \
+	tests/program-git.sh \
+	tests/program-h5py.sh \
+	tests/program-interposers.sh \
+	tests/program-multiprocessing.sh \
+	tests/program-numpy.sh \
+	tests/program-python-fork.sh \
+	tests/program-python-forkserver.sh \
+	tests/program-python-spawn.sh \
+	tests/program-python-subprocess.sh \
+	tests/program-python.sh \
+	tests/program-reopen.sh \
+	tests/program-rsync.sh \
+	tests/program-shell.sh \
+	tests/program-sort.sh \
+	tests/program-sqlite.sh \
+	tests/random-ops.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
 	tests/slowfs-faults.sh \
@@ -86,8 +113,11 @@ tests_scripts = \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
+	tests/twin-crowd.sh \
 	tests/twin-exec.sh \
 	tests/twin-fork.sh \
+	tests/twin-many-files.sh \
+	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
@@ -102,7 +132,11 @@ tests_scripts = \
 # Programs that scripts call.
 tests_helpers = \
 	tests/agent-host \
+	tests/bench-front \
 	tests/config-driver \
+	tests/crash-points \
+	tests/crash-writers \
+	tests/crowd \
 	tests/exec-forms \
 	tests/fork-forms \
 	tests/list-features \
@@ -130,10 +164,34 @@ tests_random_ops_SOURCES = \
 	tests/random-ops-slots.c
 tests_random_ops_LDADD = -lpthread
 
+# The back once more, with the points where tests make it die built in.
+check_LTLIBRARIES = libmortal.la
+libmortal_la_SOURCES = $(libback_la_SOURCES)
+libmortal_la_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_FAILPOINTS
+libmortal_la_CFLAGS = $(libback_la_CFLAGS)
+libmortal_la_LIBADD = $(libback_la_LIBADD)
+
+crash_sources = \
+	tests/crash.h \
+	tests/crash-cast.c \
+	tests/crash-cast.h \
+	tests/crash-core.c \
+	tests/crash-ledger.c
+tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
+tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
+tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_crash_points_LDADD = libmortal.la
+
 # A module from another version, to be refused.
-check_LTLIBRARIES = module-old.la
+check_LTLIBRARIES = module-old.la program-interposer.la
+check_LTLIBRARIES += module-old.la
 module_old_la_SOURCES = tests/module-old.c
 module_old_la_LDFLAGS = $(module_ldflags)
+
+# Another library in front of the same functions.
+program_interposer_la_SOURCES = tests/program-interposer.c
+program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+program_interposer_la_LDFLAGS = $(object_ldflags)
 
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
@@ -155,10 +213,15 @@ check_PROGRAMS += $(tests_units) $(tests_helpers)
 TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
 EXTRA_DIST += $(tests_scripts) \
+	tests/program-functions.sh \
+	tests/program-multiprocessing.py \
+	tests/program-python-functions.sh \
+	tests/program-python-twin.py \
 	tests/bench \
 	tests/each-library \
 	tests/installed.sh \
-	tests/service
+	tests/service \
+	tests/unit-cache-stress.tsan
 
 # A test that hangs is a test that failed.
 TEST_SECONDS = 600
