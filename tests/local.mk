@@ -5,6 +5,7 @@
 # tests/NAME.sh.  Either way it takes one line in a list below.
 
 LDADD = libback.la
+check_LTLIBRARIES =
 
 tests_units = \
 	tests/codec-conformance \
@@ -165,7 +166,7 @@ tests_random_ops_SOURCES = \
 tests_random_ops_LDADD = -lpthread
 
 # The back once more, with the points where tests make it die built in.
-check_LTLIBRARIES = libmortal.la
+check_LTLIBRARIES += libmortal.la
 libmortal_la_SOURCES = $(libback_la_SOURCES)
 libmortal_la_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_FAILPOINTS
 libmortal_la_CFLAGS = $(libback_la_CFLAGS)
@@ -183,12 +184,12 @@ tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_points_LDADD = libmortal.la
 
 # A module from another version, to be refused.
-check_LTLIBRARIES = module-old.la program-interposer.la
 check_LTLIBRARIES += module-old.la
 module_old_la_SOURCES = tests/module-old.c
 module_old_la_LDFLAGS = $(module_ldflags)
 
 # Another library in front of the same functions.
+check_LTLIBRARIES += program-interposer.la
 program_interposer_la_SOURCES = tests/program-interposer.c
 program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 program_interposer_la_LDFLAGS = $(object_ldflags)
@@ -225,6 +226,7 @@ EXTRA_DIST += $(tests_scripts) \
 
 # A test that hangs is a test that failed.
 TEST_SECONDS = 600
+
 # Made by config.status; made again when its source changed.
 check_DATA = tests/functions.sh
 
