@@ -18,10 +18,34 @@ may_write(const struct spw_grip *g)
 	       SPW_OFD_WRITE;
 }
 
+static bool
+appends(const struct spw_grip *g)
+{
+	return atomic_load_explicit(&g->ofd->flags, memory_order_relaxed) &
+	       SPW_OFD_APPEND;
+}
+
+/* The file left the cache in the middle of a write. Its place is reserved,
+ * so the kernel writes the rest there; the position moves with the file. */
+static int64_t
+write_rest(struct spw_grip *g, const char *buf, uint64_t n, uint64_t off,
+	   uint64_t done)
+{
+	int64_t r;
+
+	if (!done && appends(g))
+		return -ESTALE;		/* the kernel knows where */
+	r = spw_sys_pwrite(g->t.fd, buf + done, n - done, off + done);
+	if (r < 0)
+		return done ? (int64_t)done : r;
+	return (int64_t)done + r;
+}
+
 /*
  * All n bytes, waiting for room where there is none. A write-back error that
  * keeps room from coming free ends the wait: a full disk at home must not
- * become a program that hangs. -ESTALE: the file left the cache meanwhile.
+ * become a program that hangs. -ESTALE: the file left the cache meanwhile,
+ * nothing was written.
  */
 static int64_t
 write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
@@ -37,6 +61,8 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 			done += (uint64_t)r;
 			continue;
 		}
+		if (r == -ESTALE)
+			return write_rest(g, buf, n, off, done);
 		if (r != -ENOBUFS)
 			return done ? (int64_t)done : r;
 		spw_gate_wait_room(g->me, ROOM_MS);
@@ -96,16 +122,19 @@ write_here(struct spw_grip *g, const void *buf, uint64_t n)
 	uint64_t off;
 	int64_t r;
 
-	if (atomic_load_explicit(&g->ofd->flags, memory_order_relaxed) &
-	    SPW_OFD_APPEND)
+	if (appends(g))
 		return append(g, buf, n);
 	off = atomic_load_explicit(&g->ofd->pos, memory_order_relaxed);
 	if (is_too_far(off, n))
 		return -EFBIG;
+	/* Position and bytes go together: a handler that ends the process or
+	 * jumps away comes before or after. */
+	spw_guard_enter();
 	off = atomic_fetch_add(&g->ofd->pos, n);
 	r = write_at(g, buf, n, off);
 	if (r < (int64_t)n)
 		atomic_fetch_sub(&g->ofd->pos, n - (r < 0 ? 0 : (uint64_t)r));
+	spw_guard_leave();
 	return r;
 }
 
@@ -156,14 +185,16 @@ pwrite(int fd, const void *buf, size_t n, off_t off)
 	n = SPW_MIN(n, CALL_MAX);
 	if (is_too_far((uint64_t)off, n)) {
 		r = -EFBIG;
-	} else if (atomic_load(&g.ofd->flags) & SPW_OFD_APPEND) {
+	} else if (appends(&g)) {
 		/* Linux appends whatever the offset; the position stays. */
 		uint64_t pos = atomic_load(&g.ofd->pos);
 
 		r = append(&g, buf, n);
 		atomic_store(&g.ofd->pos, pos);
 	} else {
+		spw_guard_enter();
 		r = write_at(&g, buf, n, (uint64_t)off);
+		spw_guard_leave();
 	}
 	return is_final(&g, r) ? spw_ret(r) : REAL(pwrite)(fd, buf, n, off);
 }
@@ -177,19 +208,20 @@ read_here(struct spw_grip *g, void *buf, uint64_t n)
 {
 	uint64_t pos = atomic_load(&g->ofd->pos);
 	uint64_t size, want;
-	int64_t r;
+	int64_t r = 0;
 
+	spw_guard_enter();
 	do {
 		size = atomic_load(&g->f->size);
 		want = pos < size ? SPW_MIN(n, size - pos) : 0;
 	} while (want && !atomic_compare_exchange_weak(&g->ofd->pos, &pos,
 						       pos + want));
-	if (!want)
-		return 0;
-	r = spw_cache_read(g->me, &g->t, buf, want, pos);
+	if (want)
+		r = spw_cache_read(g->me, &g->t, buf, want, pos);
 	if (r < (int64_t)want)
 		atomic_fetch_sub(&g->ofd->pos,
 				 want - (r < 0 ? 0 : (uint64_t)r));
+	spw_guard_leave();
 	return r;
 }
 
@@ -304,7 +336,7 @@ append_vectors(struct spw_grip *g, const struct iovec *iov, int n,
 /* off < 0: at the position, which moves. */
 static int64_t
 write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off,
-	  bool appends)
+	  bool at_end)
 {
 	int64_t sum = total(iov, n);
 	uint64_t at, pos;
@@ -312,7 +344,7 @@ write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off,
 
 	if (sum <= 0)
 		return sum;
-	if (appends) {
+	if (at_end) {
 		pos = atomic_load(&g->ofd->pos);
 		r = append_vectors(g, iov, n, (uint64_t)sum);
 		if (off >= 0)
@@ -333,12 +365,6 @@ write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off,
 	return r;
 }
 
-static bool
-appends(const struct spw_grip *g)
-{
-	return atomic_load(&g->ofd->flags) & SPW_OFD_APPEND;
-}
-
 SPW_WRAP ssize_t
 writev(int fd, const struct iovec *iov, int n)
 {
@@ -349,7 +375,9 @@ writev(int fd, const struct iovec *iov, int n)
 	    !may_write(&g))
 		return REAL(writev)(fd, iov, n);
 	pthread_testcancel();
+	spw_guard_enter();
 	r = write_all(&g, iov, n, -1, appends(&g));
+	spw_guard_leave();
 	spw_fdtab_step(&g);
 	return is_final(&g, r) ? spw_ret(r) : REAL(writev)(fd, iov, n);
 }
@@ -364,7 +392,9 @@ pwritev(int fd, const struct iovec *iov, int n, off_t off)
 	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
 		return REAL(pwritev)(fd, iov, n, off);
 	pthread_testcancel();
+	spw_guard_enter();
 	r = write_all(&g, iov, n, off, appends(&g));
+	spw_guard_leave();
 	return is_final(&g, r) ? spw_ret(r) : REAL(pwritev)(fd, iov, n, off);
 }
 SPW_ALIAS(pwritev64, pwritev);
@@ -423,7 +453,9 @@ readv(int fd, const struct iovec *iov, int n)
 	    !g.t.readable)
 		return REAL(readv)(fd, iov, n);
 	pthread_testcancel();
+	spw_guard_enter();
 	r = read_all(&g, iov, n, -1);
+	spw_guard_leave();
 	spw_fdtab_step(&g);
 	return spw_ret(r);
 }

@@ -444,10 +444,10 @@ read_block(struct spw_me *me, const struct spw_target *t, uint64_t off,
 	uint32_t from = off & (SPW_BLOCK_SIZE - 1);
 	enum found found;
 
-	*ret_err = 0;
 	for (;;) {
 		uint32_t idx = spw_block_find(me, &key);
 
+		*ret_err = 0;
 		if (idx == SPW_NONE)
 			return MISSING;
 		found = copy_out(me, idx, &key, from, from + n, buf);

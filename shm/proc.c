@@ -4,8 +4,9 @@
 /*
  * A robust mutex would die with the thread that took it, so a process is
  * known by pid, start time and pid namespace. A record copied for a child
- * before fork carries the parent's identity with EMBRYO set in the pid until
- * the child settles in; if there never is a child, it goes with the parent.
+ * before fork carries the parent's pid with EMBRYO set and no start time. If
+ * there never is a child, it goes with the parent; else parent and child both
+ * put the child's pid there, for the parent may end before the child has run.
  */
 #include "shm/proc.h"
 
@@ -80,8 +81,8 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 				p->chunks[k] = SPW_NONE;
 			p->pidns = pid_namespace();
 			atomic_store(&p->stands_by, 0);
-			atomic_store(&p->start,
-				     spw_proc_start_time(pid & ~EMBRYO));
+			atomic_store(&p->start, pid & EMBRYO ? 0
+				     : spw_proc_start_time(pid));
 			*ret_proc = i;
 			return 0;
 		}
@@ -163,6 +164,20 @@ spw_proc_set_fd(struct spw_me *me, uint32_t proc, int fd, uint32_t ofd)
 	return 0;
 }
 
+/* Mappings live on in a child. */
+static void
+copy_pins(struct spw_map *map, uint32_t from, uint32_t to)
+{
+	for (int i = 0; i < SPW_PROC_PINS; i++) {
+		uint32_t pin = atomic_load(&map->procs[from].pins[i]);
+
+		if (!pin)
+			continue;
+		atomic_fetch_add(&map->files[pin - 1].opens, 1);
+		atomic_store(&map->procs[to].pins[i], pin);
+	}
+}
+
 int
 spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 {
@@ -172,6 +187,7 @@ spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 
 	if (r < 0)
 		return r;
+	copy_pins(map, proc, copy);
 	for (int fd = 0; fd < SPW_MAP_FDS * SPW_MAP_CHUNKS; fd++) {
 		uint32_t ofd = 0;
 
@@ -192,6 +208,16 @@ spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 	}
 	*ret_proc = copy;
 	return 0;
+}
+
+void
+spw_proc_name_child(struct spw_map *map, uint32_t proc, uint32_t pid)
+{
+	uint32_t embryo = (uint32_t)spw_sys_getpid() | EMBRYO;
+
+	/* Else the child has settled in already. */
+	(void)atomic_compare_exchange_strong(&map->procs[proc].pid, &embryo,
+					     pid);
 }
 
 void
