@@ -5,6 +5,13 @@
 
 #include "interpose/front.h"
 
+/*
+ * Standard descriptors. libc's own stdin, stdout and stderr call the kernel
+ * past our wrappers, at the kernel's position. So 0 and 2 are never cached.
+ * 1 is, since dd and others put their output there, but both positions are
+ * kept in step: what stdio writes lands in the right place, and when the
+ * kernel's position moved without us the file leaves.
+ */
 #define SPW_FD_MAX 65536		/* higher ones are not managed */
 
 /* Description + 1 by fd; 0: not ours. A copy of the process's fd map in the
@@ -45,12 +52,28 @@ void spw_fdtab_closing_range(unsigned first, unsigned last);
 /* After the kernel made `to` a copy of `from`. */
 void spw_fdtab_duped(int from, int to);
 
+/* At start, for a descriptor that came over exec. */
+void spw_fdtab_inherited(int fd);
+
 /* Before fork: makes the child's record with all our descriptors; SPW_NONE
  * when there is nothing to hand on. After a failed fork it is taken back. */
 uint32_t spw_fdtab_prepare_child(void);
 void spw_fdtab_abandon_child(uint32_t proc);
 
-/* Moves the description's position to the kernel's. */
+/* Makes the kernel's position count from now on, and sets it. */
 void spw_fdtab_to_kernel(struct spw_grip *g);
+
+void spw_fdtab_step_slow(struct spw_grip *g);
+
+/* After the position moved: keeps the kernel's in step where stdio may use
+ * it. */
+static inline void
+spw_fdtab_step(struct spw_grip *g)
+{
+	if (SPW_UNLIKELY(atomic_load_explicit(&g->ofd->flags,
+					      memory_order_relaxed) &
+			 SPW_OFD_STDOUT))
+		spw_fdtab_step_slow(g);
+}
 
 #endif

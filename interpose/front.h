@@ -15,6 +15,7 @@ struct spw_front {
 	_Atomic bool live;		/* settings read, real functions known */
 	_Atomic bool attached;		/* map is valid */
 	_Atomic bool inert;		/* off for good: disabled, or no room */
+	_Atomic bool rings;		/* the program uses io_uring */
 	uint32_t proc;			/* our record in the segment */
 	uint32_t epoch;			/* bumped in a forked child */
 	uint64_t fsize_limit;		/* RLIMIT_FSIZE */
@@ -32,6 +33,13 @@ struct spw_me *spw_front_me(void);
 
 /* After fork, in the child: forgets lanes; the fd map was prepared. */
 void spw_front_forked(uint32_t child_proc);
+
+/* True if attached, or if the job's segment exists and could be joined. For
+ * those who only look: it makes none. */
+bool spw_front_look(void);
+
+/* SPW_DRAINER_AUTO, _AGENT or _THREAD of shm/conf.h. */
+int spw_front_drainer_mode(void);
 
 /* Whether new files may be managed here, by path. */
 bool spw_front_wants(const char *path);

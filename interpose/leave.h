@@ -7,11 +7,10 @@
 
 /* The kernel serves the file behind fd from now on, for everybody, until it
  * is closed everywhere: everything is brought home first and the position is
- * the kernel's. Does nothing for descriptors that are not managed. */
-void spw_leave(int fd, enum spw_bypass why);
-
-/* The same for the file at a path. */
-void spw_leave_path(int dirfd, const char *path, enum spw_bypass why);
+ * the kernel's. 0, also for descriptors that are not managed; the negative
+ * errno of the write-back when the bytes cannot be brought home: then
+ * nothing changed. */
+int spw_leave(int fd, enum spw_bypass why);
 
 /*
  * A visit to the kernel: between begin and end the gate is closed, all bytes

@@ -2,9 +2,51 @@
 # local.mk -- interpose/: the wrapped calls, inside the program
 
 interpose_sources = \
+	interpose/agent.c \
+	interpose/agent.h \
+	interpose/api.c \
+	interpose/exec.c \
+	interpose/fdtab.c \
 	interpose/fdtab.h \
+	interpose/front.c \
 	interpose/front.h \
+	interpose/inner.c \
+	interpose/io.c \
+	interpose/leave.c \
 	interpose/leave.h \
+	interpose/modes.c \
+	interpose/named.c \
+	interpose/named.h \
+	interpose/names.c \
+	interpose/open.c \
+	interpose/other.c \
+	interpose/process.c \
+	interpose/process.h \
 	interpose/proto.h \
 	interpose/real.c \
-	interpose/real.h
+	interpose/real.h \
+	interpose/rings.c \
+	interpose/rings.h \
+	interpose/rlimit.c \
+	interpose/signals.c \
+	interpose/signals.h \
+	interpose/size.c \
+	interpose/spawn.c \
+	interpose/spillway.h \
+	interpose/stat.c \
+	interpose/stat.h \
+	interpose/stdio-bytes.c \
+	interpose/stdio-mode.c \
+	interpose/stdio-mode.h \
+	interpose/stdio-wide.c \
+	interpose/stdio-wscan.c \
+	interpose/stdio.c \
+	interpose/stdio.h \
+	interpose/symbols.h \
+	interpose/times.c \
+	interpose/walk.c
+
+include_HEADERS = interpose/spillway.h
+
+man_pages += \
+	interpose/spillway.3

@@ -4,7 +4,12 @@
 #define SPW_INTERPOSE_PROTO_H
 
 #include <aio.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <fts.h>
+#include <ftw.h>
+#include <pty.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -18,8 +23,11 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
+#include <ulimit.h>
 #include <unistd.h>
 #include <utime.h>
+#include <utmp.h>
 #include <wchar.h>
 
 #include "shm/util.h"
@@ -34,6 +42,19 @@ int __lxstat(int ver, const char *path, struct stat *st);
 int __fxstat(int ver, int fd, struct stat *st);
 int __fxstatat(int ver, int dir, const char *path, struct stat *st,
 	       int flags);
+
+int __register_atfork(void (*before)(void), void (*parent)(void),
+		      void (*child)(void), void *object);
+
+/* Of libaio and liburing, which need not be there. */
+struct io_uring;
+struct io_uring_params;
+struct iocb;
+int io_submit(void *ctx, long n, struct iocb **list);
+int io_uring_queue_init(unsigned entries, struct io_uring *ring,
+			unsigned flags);
+int io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
+			       struct io_uring_params *p);
 
 /* The same of streams. */
 size_t __fread_chk(void *to, size_t cap, size_t size, size_t n, FILE *fp);

@@ -84,12 +84,6 @@ early_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 }
 
 static int
-early_munmap(void *at, size_t n)
-{
-	return (int)result(spw_sys_munmap(at, n));
-}
-
-static int
 early_fstat(int fd, struct stat *st)
 {
 	return (int)result(spw_sys_fstat(fd, st));
@@ -116,7 +110,7 @@ early_fcntl(int fd, int cmd, ...)
 struct spw_real spw_real = {
 	.open = early_open, .openat = early_openat, .close = early_close,
 	.read = early_read, .write = early_write, .pread = early_pread,
-	.lseek = early_lseek, .mmap = early_mmap, .munmap = early_munmap,
+	.lseek = early_lseek, .mmap = early_mmap,
 	.fstat = early_fstat, .stat = early_stat, .fcntl = early_fcntl,
 };
 

@@ -23,17 +23,21 @@
 	R(read) R(write) R(pread) R(pwrite) R(readv) R(writev) R(preadv) \
 	R(pwritev) R(preadv2) R(pwritev2) R(__read_chk) R(__pread_chk) \
 	R(lseek) R(dup) R(dup2) R(dup3) R(fcntl) R(ioctl) R(ftruncate) R(truncate) \
-	R(fallocate) R(posix_fallocate) R(posix_fadvise) R(readahead) \
+	R(fallocate) R(posix_fallocate) \
 	R(fsync) R(fdatasync) R(sync) R(syncfs) R(sync_file_range) \
-	R(mmap) R(munmap) R(mremap) R(msync) R(sendfile) R(splice) R(tee) \
-	R(copy_file_range) R(flock) R(lockf) R(syscall) R(sendmsg) \
-	R(sendmmsg) R(aio_read) R(aio_write) R(aio_fsync) R(lio_listio)
+	R(mmap) R(sendfile) R(splice) \
+	R(copy_file_range) R(lockf) R(syscall) R(sendmsg) \
+	R(sendmmsg) R(aio_read) R(aio_write) R(aio_fsync) R(lio_listio) \
+	R(io_submit) R(io_uring_queue_init) R(io_uring_queue_init_params)
 
 #define SPW_REALS_META(R) \
 	R(stat) R(lstat) R(fstat) R(fstatat) R(statx) R(__xstat) R(__lxstat) \
 	R(__fxstat) R(__fxstatat) R(utime) R(utimes) R(lutimes) R(futimes) \
 	R(futimesat) R(futimens) R(utimensat) R(rename) R(renameat) \
-	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat)
+	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat) \
+	R(chmod) R(lchmod) R(fchmod) R(fchmodat) R(setxattr) R(lsetxattr) \
+	R(fsetxattr) R(fts_read) R(fts_children) R(ftw) R(nftw) \
+	R(backtrace_symbols_fd) R(login_tty)
 
 #define SPW_REALS_STDIO(R) \
 	R(fopen) R(fdopen) R(freopen) R(fclose) R(fread) R(fread_unlocked) \
@@ -47,9 +51,12 @@
 	R(__isoc23_vfwscanf)
 
 #define SPW_REALS_PROCESS(R) \
-	R(fork) R(_Fork) R(execve) R(execveat) R(fexecve) R(posix_spawn) \
-	R(posix_spawnp) R(popen) R(system) R(daemon) R(_exit) R(setrlimit) \
-	R(prlimit) R(sigaction) R(signal)
+	R(fork) R(_Fork) R(clone) R(__register_atfork) R(execve) R(execvpe) \
+	R(execveat) R(fexecve) R(posix_spawn) R(posix_spawnp) \
+	R(posix_spawn_file_actions_init) R(posix_spawn_file_actions_destroy) \
+	R(posix_spawn_file_actions_adddup2) \
+	R(posix_spawn_file_actions_addopen) R(popen) R(system) R(_exit) \
+	R(setrlimit) R(prlimit) R(ulimit) R(sigaction)
 
 struct spw_real {
 #define SPW_REAL_FIELD(name) __typeof__(name) *name;
@@ -69,16 +76,19 @@ void spw_real_find_all(void);
 /* Makes a wrapper visible in the program. */
 #define SPW_WRAP __attribute__((visibility("default")))
 
-/* A second name of a wrapper: same type, same behaviour. gcc wants to hear
- * that the attributes are the same too. */
-#ifdef __clang__
-#define SPW_ALIAS(second, of) \
-	extern __typeof__(of) second __attribute__((alias(#of), \
-		visibility("default")))
+/*
+ * A second name of a wrapper: same type, same behaviour. It is named for the
+ * linker only, since headers declare some of these with types of their own
+ * that are laid out alike (struct stat64).
+ */
+#ifndef __clang__
+#define SPW_COPY(of) , copy(of)		/* gcc compares attributes */
 #else
-#define SPW_ALIAS(second, of) \
-	extern __typeof__(of) second __attribute__((alias(#of), \
-		visibility("default"), copy(of)))
+#define SPW_COPY(of)
 #endif
+#define SPW_ALIAS(name, of) \
+	extern __typeof__(of) spw_alias_##name __asm__(#name) \
+		__attribute__((alias(#of), visibility("default") \
+			       SPW_COPY(of)))
 
 #endif

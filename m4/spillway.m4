@@ -74,7 +74,7 @@ SPW_RESULT([mpi], [$2])
 # tools/tiledb-library puts it, or on the loader's path.  The module that
 # opens it needs nothing to build, so only a no leaves it out.
 AC_DEFUN([SPW_WITH_TILEDB], [
-SPW_ARG_WITH([tiledb], [expect the TileDB library at run time])
+SPW_ARG_WITH([tiledb], [open TileDB at run time])
 AS_IF([test "x$with_tiledb" != xno], [
 	AC_MSG_CHECKING([for the TileDB library])
 	spw_tiledb=

@@ -18,6 +18,7 @@ enum {
 	SLICE_MS = 10,			/* between looks while it waits */
 	TIDY_MS = 250,			/* between looks for the dead */
 	STUCK_MS = 5000,		/* finish gives up after this long */
+	WINDOW_MIN = 4096, WINDOW_MAX = 65536,	/* slots: 16 to 256 MiB */
 };
 
 /* The fence: a dead drainer's I/O holds its lock until it is over. */
@@ -115,6 +116,7 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		return r;
 	}
 	announce(d, host);
+	spw_pass_serve_cuts(d);
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
 	SPW_FAILPOINT("drain-takeover");
@@ -132,6 +134,28 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
+}
+
+/* Keeps slots reserved and in memory ahead of the writers, as many as are in
+ * use: the first touch of a page costs more than a kernel write, and a short
+ * program should not pay for what it never touches. */
+static void
+look_ahead(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_SLOTS].ready);
+	uint32_t unused = spw_pool_free(map, SPW_POOL_SLOTS);
+	uint32_t window = SPW_MIN(SPW_MAX(ready - unused, WINDOW_MIN),
+				  WINDOW_MAX);
+	uint32_t now;
+
+	if (ready >= map->counts[SPW_POOL_SLOTS] || unused >= window ||
+	    spw_seg_grow(map, SPW_POOL_SLOTS) < 0)
+		return;
+	(void)spw_seg_grow(map, SPW_POOL_BLOCKS);
+	now = atomic_load(&map->seg->pools[SPW_POOL_SLOTS].ready);
+	for (; ready < now; ready += 64)
+		spw_seg_meet_slots(map, ready);
 }
 
 static bool
@@ -201,6 +225,7 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		int went = 0;
 
 		tidy(d, now);
+		look_ahead(d);
 		spw_home_secure(d);
 		if (is_asked(d->map))
 			return work(d, true);
@@ -229,6 +254,7 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 	int64_t start = spw_now_ms(), moved = start;
 
 	atomic_store(&seg->closing, 1);
+	spw_lane_adopt_all(&d->me);	/* what the dead had begun counts */
 	while (!is_all_home(d)) {
 		int64_t now = spw_now_ms();
 
@@ -305,6 +331,7 @@ spw_drainer_stop(struct spw_drainer *d)
 	struct spw_seg *seg = d->map->seg;
 	int lock_fd = d->lock_fd;
 
+	spw_pass_serve_cuts(NULL);
 	spw_lane_release(&d->me);
 	atomic_store(&seg->wake, SPW_DRAINER_NONE);
 	atomic_store(&seg->drainer_pid, 0);

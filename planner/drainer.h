@@ -15,6 +15,7 @@ struct spw_home {			/* a file's home, held open */
 	uint32_t gen;			/* of the record it belongs to */
 	int64_t retry_at;		/* ms; after a failure, leave it till then */
 	int64_t idle_since;		/* ms; closed and settled, 0: no */
+	uint64_t noted;			/* pass that noted the ctime */
 };
 
 struct spw_candidate {			/* a dirty block, as first seen */
@@ -48,6 +49,7 @@ struct spw_drainer {
 	uint32_t *tickets;		/* by file: how far they go */
 	uint32_t nopen, open_limit;
 	uint32_t clock_hand;
+	uint64_t passes;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
 	struct spw_run run;
@@ -57,9 +59,16 @@ struct spw_drainer {
 int spw_home_open(struct spw_drainer *d, uint32_t file);
 void spw_home_close(struct spw_drainer *d, uint32_t file);
 
+/* Closes the home of a program that is complete: the kernel does not execute
+ * what somebody has open for writing. */
+void spw_home_let_run(struct spw_drainer *d, uint32_t file);
+
 /* Opens the homes of all files with dirty blocks, while their openers are
  * still there to be asked. */
 void spw_home_secure(struct spw_drainer *d);
+
+/* Before the first write of a pass changes the ctime: remembers it. */
+void spw_home_note_ctime(struct spw_drainer *d, uint32_t file);
 
 /* After the last write of a pass: puts the program's times back. */
 void spw_home_stamp(struct spw_drainer *d, uint32_t file);
@@ -70,6 +79,9 @@ uint32_t spw_pass(struct spw_drainer *d, bool asked);
 
 /* Makes every moving range dirty again: the predecessor died over it. */
 void spw_pass_take_over(struct spw_drainer *d);
+
+/* Truncations of the dead are finished by this drainer; NULL: no more. */
+void spw_pass_serve_cuts(struct spw_drainer *d);
 
 bool spw_any_dirty(const struct spw_map *map);
 uint32_t spw_count_dirty(const struct spw_map *map);

@@ -38,7 +38,8 @@ evict_one(struct spw_drainer *d, uint32_t idx)
 	    !(atomic_load(&d->map->owners[SPW_POOL_BLOCKS][idx]) &
 	      SPW_IN_USE))
 		return false;
-	if (atomic_exchange(&b->used, 0) || spw_block_is_dirty(b))
+	if (atomic_exchange(&b->used, 0) || spw_block_is_dirty(b) ||
+	    atomic_load(&d->map->files[key.file].flags) & SPW_FILE_PINNED)
 		return false;
 	spw_guard_enter();
 	if (spw_block_lock_index(&d->me, idx, &key)) {
@@ -133,7 +134,10 @@ spw_forget_files(struct spw_drainer *d)
 		}
 		if (!h->idle_since)
 			h->idle_since = now;
-		if (unlinked || hurry || now - h->idle_since > IDLE_MS)
+		/* With nothing cached there is no reason to keep it open, and
+		 * one not to: a program just linked waits to be executed. */
+		if (unlinked || hurry || !atomic_load(&f->nblocks) ||
+		    now - h->idle_since > IDLE_MS)
 			forget(d, i);
 	}
 }

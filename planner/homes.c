@@ -10,10 +10,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "planner/drainer.h"
 #include "shm/files.h"
+#include "shm/names.h"
 #include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/text.h"
@@ -21,19 +24,49 @@
 
 enum { OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME };
 
-static int64_t
-nanoseconds(const struct timespec *ts)
-{
-	return (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec;
-}
-
+/* The number alone may belong to a younger file by now. */
 static bool
 is_file(int fd, const struct spw_file *f)
 {
-	struct stat st;
+	struct statx stx;
+	struct timespec born;
 
-	return spw_sys_fstat(fd, &st) == 0 && st.st_ino == f->ino &&
-	       st.st_dev == f->dev;
+	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
+			  STATX_BTIME, &stx) < 0 || stx.stx_ino != f->ino ||
+	    makedev(stx.stx_dev_major, stx.stx_dev_minor) != f->dev)
+		return false;
+	born = (struct timespec){ stx.stx_btime.tv_sec,
+				  stx.stx_btime.tv_nsec };
+	return !f->btime || !(stx.stx_mask & STATX_BTIME) ||
+	       spw_nanoseconds(&born) == f->btime;
+}
+
+/*
+ * The owner took away his own right to write after he had written. The right
+ * comes back for the moment of opening: the bytes were written when it was
+ * there. Nothing but the ctime tells.
+ */
+static int
+open_as_owner(const char *path, int flags, const struct spw_file *f)
+{
+	int fd, at = spw_sys_open(path, O_PATH | O_CLOEXEC | flags, 0);
+	struct spw_text t;
+	struct stat st;
+	char self[48];
+
+	if (at < 0)
+		return at;
+	spw_text_init(&t, self, sizeof(self));
+	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)at);
+	fd = -EACCES;
+	if (is_file(at, f) && spw_sys_fstat(at, &st) == 0 &&
+	    st.st_uid == spw_sys_geteuid() && !(st.st_mode & S_IWUSR) &&
+	    chmod(self, (st.st_mode & 07777) | S_IWUSR) == 0) {
+		fd = spw_sys_open(self, O_WRONLY | OPEN_FLAGS, 0);
+		(void)chmod(self, st.st_mode & 07777);	/* ours to change */
+	}
+	spw_sys_close(at);
+	return fd;
 }
 
 static int
@@ -47,6 +80,8 @@ open_checked(const char *path, int flags, const struct spw_file *f)
 	if (fd == -EACCES)
 		fd = spw_sys_open(path, O_WRONLY | flags |
 				  (OPEN_FLAGS & ~O_NOATIME), 0);
+	if (fd == -EACCES)
+		fd = open_as_owner(path, flags, f);
 	if (fd >= 0 && !is_file(fd, f)) {
 		spw_sys_close(fd);
 		return -ESTALE;
@@ -101,7 +136,7 @@ open_at_any_holder(struct spw_drainer *d, uint32_t file)
 }
 
 static int
-open_in_directory(const struct spw_file *f)
+open_in_directory(const struct spw_file *f, int which)
 {
 	char path[SPW_FILE_PATH + 258];
 	struct dirent *e;
@@ -109,9 +144,7 @@ open_in_directory(const struct spw_file *f)
 	int fd = -ENOENT;
 	DIR *dir;
 
-	memcpy(path, f->path, SPW_FILE_PATH);
-	path[SPW_FILE_PATH - 1] = '\0';
-	if (!strrchr(path, '/'))
+	if (!spw_name_copy(f, which, path) || !strrchr(path, '/'))
 		return -ENOENT;
 	len = (size_t)(strrchr(path, '/') - path) + 1;
 	path[len] = '\0';
@@ -127,22 +160,32 @@ open_in_directory(const struct spw_file *f)
 	return fd;
 }
 
+/* A rename that was cut short leaves two paths, one of them right. */
+static int
+open_by_name(const struct spw_file *f)
+{
+	char path[SPW_FILE_PATH];
+	int fd = -ENOENT;
+
+	for (int i = 0; i < 2 && fd < 0 && fd != -EACCES; i++)
+		if (spw_name_copy(f, i, path))
+			fd = open_checked(path, O_NOFOLLOW, f);
+	return fd;
+}
+
 static int
 find_home(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_file *f = &d->map->files[file];
-	char path[SPW_FILE_PATH];
 	int fd = open_at_holder(f->holder_pid, f->holder_fd, f);
 
 	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE)
 		return fd;
-	memcpy(path, f->path, sizeof(path));
-	path[sizeof(path) - 1] = '\0';
-	fd = open_checked(path, O_NOFOLLOW, f);
+	fd = open_by_name(f);
 	if (fd < 0 && fd != -EACCES)
 		fd = open_at_any_holder(d, file);
-	if (fd < 0 && fd != -EACCES)
-		fd = open_in_directory(f);
+	for (int i = 0; i < 2 && fd < 0 && fd != -EACCES; i++)
+		fd = open_in_directory(f, i);
 	return fd;
 }
 
@@ -192,9 +235,24 @@ spw_home_close(struct spw_drainer *d, uint32_t file)
 
 	if (h->fd < 0)
 		return;
+	if (h->gen == d->map->files[file].gen)
+		atomic_store(&d->map->files[file].handled, 0);
 	spw_sys_close(h->fd);
 	h->fd = -1;
 	d->nopen--;
+}
+
+void
+spw_home_let_run(struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_file *f = &d->map->files[file];
+	struct stat st;
+
+	if (d->homes[file].fd >= 0 && !spw_file_is_unsettled(f) &&
+	    !(atomic_load(&f->flags) & SPW_FILE_UNLINKED) &&
+	    spw_sys_fstat(d->homes[file].fd, &st) == 0 &&
+	    st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
+		spw_home_close(d, file);
 }
 
 void
@@ -222,25 +280,54 @@ spw_home_secure(struct spw_drainer *d)
 }
 
 void
+spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+	struct spw_home *h = &d->homes[file];
+	struct stat st;
+
+	if (h->fd < 0 || h->noted == d->passes)
+		return;
+	h->noted = d->passes;
+	if (spw_sys_fstat(h->fd, &st) == 0)
+		spw_file_note_ctime(f, spw_nanoseconds(&st.st_ctim));
+}
+
+/* utimens notes its time in the record before it asks the kernel. So either
+ * we see it here, after ours went to the kernel, and correct ourselves, or
+ * its call comes after ours. */
+static void
+set_mtime(int fd, const struct spw_file *f)
+{
+	int64_t before, now = atomic_load(&f->wtime);
+
+	do {
+		struct timespec ts[2] = {
+			{ 0, UTIME_OMIT }, spw_timespec(now),
+		};
+
+		before = now;
+		if (futimens(fd, ts) < 0)
+			return;		/* a foreign file keeps its own */
+		now = atomic_load(&f->wtime);
+	} while (now != before);
+}
+
+void
 spw_home_stamp(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
-	int64_t wtime = atomic_load(&f->wtime);
-	struct timespec ts[2] = {
-		{ 0, UTIME_OMIT },
-		{ wtime / 1000000000, wtime % 1000000000 },
-	};
 	int fd = d->homes[file].fd;
 	struct stat st;
 
 	if (fd < 0)
 		return;
 	if (atomic_load(&f->flags) & SPW_FILE_TIMES)
-		(void)futimens(fd, ts);	/* a foreign file keeps its own */
+		set_mtime(fd, f);
 	if (spw_sys_fstat(fd, &st) < 0)
 		return;
-	atomic_store(&f->home_mtime, nanoseconds(&st.st_mtim));
-	atomic_store(&f->home_ctime, nanoseconds(&st.st_ctim));
+	atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
+	atomic_store(&f->home_ctime, spw_nanoseconds(&st.st_ctim));
 	if (st.st_nlink == 0)
 		spw_file_flag(f, SPW_FILE_UNLINKED);
 }

@@ -5,6 +5,8 @@ planner_sources = \
 	planner/drain.c \
 	planner/drain.h \
 	planner/drainer.h \
+	planner/engine.c \
+	planner/engine.h \
 	planner/evict.c \
 	planner/homes.c \
 	planner/pass.c

@@ -81,6 +81,17 @@ compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* A bit without a block goes. The block may be taken into use right now, and
+ * whoever does that leaves a bit that is set alone: so look once more. */
+static void
+forget_bit(struct spw_map *map, uint32_t idx)
+{
+	atomic_fetch_and(&map->dirty[idx / 64], ~(1ull << idx % 64));
+	atomic_thread_fence(memory_order_seq_cst);
+	if (*(volatile uint32_t *)&map->blocks[idx].file != SPW_NONE)
+		spw_block_mark(map, idx);
+}
+
 static uint32_t
 collect(struct spw_drainer *d, bool asked)
 {
@@ -98,8 +109,7 @@ collect(struct spw_drainer *d, bool asked)
 			uint32_t file = b->file;
 
 			if (file == SPW_NONE) {	/* set for nothing */
-				atomic_fetch_and(&map->dirty[w],
-						 ~(bits & -bits));
+				forget_bit(map, idx);
 				continue;
 			}
 			if (file >= map->counts[SPW_POOL_FILES] ||
@@ -128,6 +138,19 @@ redirty(struct spw_block_state *s)
 	s->moving_slot = SPW_NONE;
 }
 
+/* Something of the file stays behind: who asked is answered by the next
+ * pass. */
+static void
+postpone(struct spw_drainer *d, uint32_t file)
+{
+	uint64_t bit = 1ull << file % 64;
+
+	if (!(d->asked[file / 64] & bit))
+		return;
+	d->asked[file / 64] &= ~bit;
+	atomic_fetch_or(&d->map->asks[file / 64], bit);
+}
+
 /* Locks the block and turns dirty into moving. False: nothing to do here. */
 static bool
 depart(struct spw_drainer *d, const struct spw_candidate *c,
@@ -143,6 +166,7 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 	atomic_fetch_add(&f->inflight, 1);
 	if (atomic_load(&f->hold)) {
 		atomic_fetch_sub(&f->inflight, 1);
+		postpone(d, c->key.file);
 		return false;
 	}
 	/* Cleared before the look: a writer that comes later sets it again. */
@@ -162,6 +186,10 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 			spw_block_mark(map, c->idx);
 		}
 		spw_unlock(&b->lock);
+	} else {
+		/* It serves another file or place by now, and the bit that
+		 * was cleared may have been the new one's. */
+		spw_block_mark(map, c->idx);
 	}
 	spw_guard_leave();
 	if (!goes)
@@ -234,6 +262,7 @@ send_extents(struct spw_drainer *d)
 	int fd = spw_home_open(d, run->file);
 	int r = fd < 0 ? fd : 0;
 
+	spw_home_note_ctime(d, run->file);
 	for (uint32_t i = 0; i < run->nextents && r == 0; i++) {
 		const struct spw_extent *e = &run->extent[i];
 
@@ -314,55 +343,84 @@ touch(struct spw_drainer *d, uint32_t file)
 	d->touched[file / 64] |= 1ull << file % 64;
 }
 
-/* A truncation whose maker died behind its gate is finished here. */
-static void
-finish_cut(struct spw_drainer *d, uint32_t file)
-{
-	struct spw_file *f = &d->map->files[file];
-	uint64_t cut = atomic_load(&f->cut);
-	int fd;
+static struct spw_drainer *serving;	/* for spw_lane_finish_cut */
 
-	if (!cut || !spw_gate_try_close(&d->me, file))
-		return;
-	cut = atomic_load(&f->cut);
-	fd = spw_home_open(d, file);
-	if (cut && fd >= 0 && spw_sys_ftruncate(fd, cut - 1) == 0) {
-		spw_gate_cut(&d->me, file, cut - 1);
-		atomic_store(&f->cut, 0);
-	}
-	spw_gate_open(&d->me, file);
+/* A truncation whose maker died behind its gate. A home that is gone or
+ * cannot be cut makes no difference to what the segment holds. */
+static int
+finish_cut(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+	uint64_t size = atomic_load(&f->cut) - 1;
+	int fd = spw_home_open(serving, file);
+
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		return fd;
+	if (fd >= 0 && spw_sys_ftruncate(fd, size) < 0)
+		return 0;		/* as if it had not begun */
+	spw_gate_cut(me, file, size);
+	atomic_store(&f->wtime, spw_file_time());
+	return 0;
+}
+
+void
+spw_pass_serve_cuts(struct spw_drainer *d)
+{
+	serving = d;
+	spw_lane_finish_cut = d ? finish_cut : NULL;
 }
 
 /* The hold of a dead lane keeps nobody off. */
 static void
 free_hold(struct spw_drainer *d, uint32_t file)
 {
-	struct spw_file *f = &d->map->files[file];
-	uint32_t hold = atomic_load(&f->hold);
+	uint32_t hold = atomic_load(&d->map->files[file].hold);
 
-	if (!hold || !spw_lane_is_dead(d->map, hold - 1))
-		return;
-	spw_lane_adopt_if_dead(&d->me, hold - 1);
-	finish_cut(d, file);
-	atomic_compare_exchange_strong(&f->hold, &hold, 0);
+	if (hold && spw_lane_is_dead(d->map, hold - 1))
+		spw_lane_adopt_all(&d->me);
 }
 
-/* Files without a dirty block left are settled, the others are not. */
+static void
+for_touched(struct spw_drainer *d, void (*act)(struct spw_drainer *, uint32_t))
+{
+	uint32_t n = d->map->counts[SPW_POOL_FILES] / 64;
+
+	for (uint32_t w = 0; w < n; w++)
+		for (uint64_t bits = d->touched[w]; bits; bits &= bits - 1)
+			act(d, w * 64 + (uint32_t)__builtin_ctzll(bits));
+}
+
+static void
+begin_judging(struct spw_drainer *d, uint32_t file)
+{
+	spw_home_stamp(d, file);
+	atomic_fetch_or(&d->map->files[file].flags, SPW_FILE_JUDGED);
+}
+
+static void
+end_judging(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+	uint32_t flags = atomic_load(&f->flags);
+
+	while (flags & SPW_FILE_JUDGED &&
+	       !atomic_compare_exchange_weak(&f->flags, &flags, flags &
+			~(uint32_t)(SPW_FILE_JUDGED | SPW_FILE_UNSETTLED)))
+		;
+}
+
+/*
+ * Files without a dirty block left are settled. A writer sets the dirty bit
+ * before it looks at the flags and takes JUDGED away if it is there: either
+ * we find its bit or it finds our mark, and at no time does a file with
+ * dirty blocks look settled.
+ */
 static void
 judge(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
-	uint32_t n = map->counts[SPW_POOL_FILES] / 64;
 
-	for (uint32_t w = 0; w < n; w++)
-		for (uint64_t bits = d->touched[w]; bits; bits &= bits - 1) {
-			uint32_t file = w * 64 +
-					(uint32_t)__builtin_ctzll(bits);
-
-			spw_home_stamp(d, file);
-			atomic_fetch_and(&map->files[file].flags,
-					 ~(uint32_t)SPW_FILE_UNSETTLED);
-		}
+	for_touched(d, begin_judging);
 	for (uint32_t w = 0; w < words(map); w++)
 		for (uint64_t bits = atomic_load(&map->dirty[w]); bits;
 		     bits &= bits - 1) {
@@ -373,7 +431,10 @@ judge(struct spw_drainer *d)
 				spw_file_flag(&map->files[file],
 					      SPW_FILE_UNSETTLED);
 		}
-	memset(d->touched, 0, n * sizeof(*d->touched));
+	atomic_fetch_add(&map->seg->settled, 1);
+	for_touched(d, end_judging);
+	memset(d->touched, 0, map->counts[SPW_POOL_FILES] / 64 *
+	       sizeof(*d->touched));
 }
 
 /* Tickets handed out before the pass began are served by it, unless the file
@@ -395,6 +456,7 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 						bits & -bits);
 				continue;
 			}
+			spw_home_let_run(d, file);
 			atomic_store(&f->done, tickets[file]);
 			spw_sys_futex_wake(&f->done, INT32_MAX);
 		}
@@ -407,6 +469,7 @@ spw_pass(struct spw_drainer *d, bool asked)
 	uint32_t nfiles = map->counts[SPW_POOL_FILES];
 	uint32_t n, went = 0;
 
+	d->passes++;
 	for (uint32_t w = 0; w < nfiles / 64; w++) {
 		uint64_t bits = atomic_load(&map->asks[w]);
 
@@ -441,6 +504,22 @@ spw_pass(struct spw_drainer *d, bool asked)
 	return went;
 }
 
+/* The predecessor may have died after it took an ask and before it answered,
+ * or after it wrote and before it put the times back and called it settled. */
+static void
+take_over_file(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_map *map = d->map;
+	struct spw_file *f = &map->files[file];
+
+	if (atomic_load(&f->asked) != atomic_load(&f->done))
+		atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
+	if (spw_file_is_unsettled(f)) {
+		(void)spw_home_open(d, file);	/* tried again when needed */
+		touch(d, file);
+	}
+}
+
 void
 spw_pass_take_over(struct spw_drainer *d)
 {
@@ -455,7 +534,8 @@ spw_pass_take_over(struct spw_drainer *d)
 		struct spw_change change = { .scratch = SPW_NONE };
 
 		if (!(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
-		      SPW_IN_USE) || key.file == SPW_NONE)
+		      SPW_IN_USE) ||
+		    key.file >= map->counts[SPW_POOL_FILES])
 			continue;
 		spw_guard_enter();
 		if (spw_block_lock_index(&d->me, i, &key)) {
@@ -479,7 +559,7 @@ spw_pass_take_over(struct spw_drainer *d)
 		      SPW_IN_USE))
 			continue;
 		atomic_store(&map->files[i].inflight, 0);
-		free_hold(d, i);
-		finish_cut(d, i);
+		take_over_file(d, i);
 	}
+	judge(d);
 }

@@ -40,6 +40,7 @@ struct spw_change {
 	struct spw_block_state after;
 	uint32_t scratch;		/* or SPW_NONE */
 	uint16_t from, to;
+	uint64_t end;			/* the file reaches there; 0: as is */
 };
 
 void spw_block_commit(struct spw_me *me, uint32_t idx,
@@ -71,7 +72,7 @@ spw_block_mark(struct spw_map *map, uint32_t idx)	/* into the dirty map */
 	_Atomic uint64_t *word = &map->dirty[idx / 64];
 	uint64_t bit = 1ull << idx % 64;
 
-	if (!(atomic_load_explicit(word, memory_order_relaxed) & bit))
+	if (!(atomic_load_explicit(word, memory_order_seq_cst) & bit))
 		atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
 }
 

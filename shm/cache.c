@@ -35,6 +35,12 @@ is_whole(const struct piece *p)
 	return p->to - p->from == SPW_BLOCK_SIZE;
 }
 
+static uint64_t
+end_of(const struct piece *p)		/* in the file */
+{
+	return (p->number << SPW_BLOCK_SHIFT) + p->to;
+}
+
 static void
 cut_into_pieces(struct batch *batch, uint64_t n, uint64_t off)
 {
@@ -100,7 +106,9 @@ static void
 put_whole(struct spw_me *me, uint32_t idx, struct piece *p)
 {
 	const struct spw_block_state *was = &me->map->blocks[idx].state;
-	struct spw_change change = { .after = *was, .scratch = SPW_NONE };
+	struct spw_change change = {
+		.after = *was, .scratch = SPW_NONE, .end = end_of(p),
+	};
 
 	change.after.slot = p->slot;
 	change.after.ndirty = change.after.npresent = 1;
@@ -118,6 +126,7 @@ put_piece(struct spw_me *me, uint32_t idx, struct piece *p)
 	struct spw_change change = {
 		.after = *was, .scratch = p->slot,
 		.from = (uint16_t)p->from, .to = (uint16_t)p->to,
+		.end = end_of(p),
 	};
 	struct spw_block_state *s = &change.after;
 
@@ -175,7 +184,7 @@ keep_slots(struct spw_me *me, const struct batch *batch)
 
 /* Publishes from piece *i on; bytes published are added to *ret_done. */
 static int
-publish(struct spw_me *me, uint32_t file, struct batch *batch, uint64_t off,
+publish(struct spw_me *me, uint32_t file, struct batch *batch,
 	uint64_t *ret_done)
 {
 	struct spw_file *f = &me->map->files[file];
@@ -191,8 +200,7 @@ publish(struct spw_me *me, uint32_t file, struct batch *batch, uint64_t off,
 			done += batch->piece[i].to - batch->piece[i].from;
 	}
 	if (done) {
-		SPW_FAILPOINT("write-size");
-		spw_file_grow(f, off + done);
+		SPW_FAILPOINT("write-flags");
 		atomic_store_explicit(&f->wtime, spw_file_time(),
 				      memory_order_relaxed);
 		spw_file_flag(f, SPW_FILE_UNSETTLED | SPW_FILE_DIRTIED |
@@ -287,7 +295,7 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 			break;
 		}
 		copy_in(me, &batch, from);
-		r = publish(me, t->file, &batch, off, &done);
+		r = publish(me, t->file, &batch, &done);
 		from += done;
 		off += done;
 		left -= done;
@@ -434,10 +442,10 @@ read_block(struct spw_me *me, const struct spw_target *t, uint64_t off,
 	uint32_t from = off & (SPW_BLOCK_SIZE - 1);
 	enum found found;
 
-	*ret_err = 0;
 	for (;;) {
 		uint32_t idx = spw_block_find(me, &key);
 
+		*ret_err = 0;
 		if (idx == SPW_NONE)
 			return MISSING;
 		found = copy_out(me, idx, &key, from, from + n, buf);

@@ -5,7 +5,7 @@
 
 #include "shm/expand.h"
 #include "shm/ini.h"
-#include "shm/raw.h"
+#include "shm/sys.h"
 #include "shm/setting.h"
 #include "shm/suggest.h"
 
@@ -108,12 +108,12 @@ blame_syntax(struct loader *l, const struct spw_ini *ini)
 static int
 check_trust(struct loader *l, int fd, bool *ret_empty)
 {
-	unsigned me = geteuid();
+	unsigned me = spw_sys_geteuid();
 	struct spw_diag *d;
 	struct stat st;
 	int r;
 
-	r = spw_raw_fstat(fd, &st);
+	r = spw_sys_fstat(fd, &st);
 	if (r < 0)
 		return blame_unreadable(l, r);
 	*ret_empty = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
@@ -201,8 +201,8 @@ may_be_missing(const struct loader *l, const char *path, int r)
 
 	if (l->set.origin.from == SPW_FROM_CONFIG)
 		return false;
-	return r == -ENOENT || r == -ENOTDIR
-	    || (r == -EACCES && spw_raw_stat(path, &st) == -EACCES);
+	return r == -ENOENT || r == -ENOTDIR || (r == -EACCES
+	    && spw_sys_fstatat(AT_FDCWD, path, &st, 0) == -EACCES);
 }
 
 static int
@@ -216,7 +216,8 @@ apply_file(struct loader *l, enum spw_from from)
 	if (!*path)
 		return 0;
 	/* O_NONBLOCK: a pipe in its place must not hold up the program */
-	fd = spw_raw_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	fd = spw_sys_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+			  0);
 	if (fd < 0 && may_be_missing(l, path, fd)) {
 		*path = '\0';
 		return 0;
@@ -226,7 +227,7 @@ apply_file(struct loader *l, enum spw_from from)
 	r = check_trust(l, fd, &empty);
 	if (!r && !empty)
 		r = apply_entries(l, fd);
-	spw_raw_close(fd);
+	(void)spw_sys_close(fd);	/* nothing was written to it */
 	return r;
 }
 
@@ -391,8 +392,7 @@ include_here(struct spw_config *cfg)
 {
 	char cwd[SPW_PATH_MAX];
 
-	if (!cfg->include.n && spw_raw_getcwd(cwd, sizeof(cwd)) > 0
-	    && cwd[0] == '/')
+	if (!cfg->include.n && !spw_path_cwd(cwd))
 		(void)spw_dirs_add(&cfg->include, cwd);	/* it fits alone */
 }
 

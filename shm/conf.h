@@ -103,7 +103,7 @@ struct spw_config_source {
 /*
  * Collect the settings.  Returns 0, with warnings in ret_diags, or -EINVAL
  * with one error behind them; ret_cfg then holds what was read before it
- * (enough to ask for its colour).  Reads files only; some 24 KiB of stack.
+ * (enough to ask for its colour).  Reads files only; some 12 KiB of stack.
  */
 int spw_config_load(const struct spw_config_source *src,
 		    struct spw_config *ret_cfg, struct spw_diags *ret_diags);

@@ -4,10 +4,9 @@
 #include "shm/conf.h"
 
 #include "shm/expand.h"
-#include "shm/raw.h"
+#include "shm/sys.h"
 #include "shm/setting.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
@@ -19,13 +18,18 @@ spw_config_variable(enum spw_option_id id, struct spw_text *t)
 		spw_text_putc(t, *p == '-' ? '_' : *p - ('a' - 'A'));
 }
 
-/* A dollar sign is doubled, so that reading the value gives it back. */
+/*
+ * As it would be written: a dollar sign is doubled, and in a list a colon or
+ * backslash has a backslash before it.
+ */
 static void
-put_path(struct spw_text *t, const char *path)
+put_path(struct spw_text *t, const char *path, bool in_list)
 {
 	for (; *path; path++) {
 		if (*path == '$')
 			spw_text_putc(t, '$');
+		if (in_list && (*path == ':' || *path == '\\'))
+			spw_text_putc(t, '\\');
 		spw_text_putc(t, *path);
 	}
 }
@@ -36,7 +40,7 @@ put_dirs(struct spw_text *t, const struct spw_dirs *dirs)
 	for (unsigned i = 0; i < dirs->n; i++) {
 		if (i)
 			spw_text_putc(t, ':');
-		put_path(t, spw_dirs_get(dirs, i));
+		put_path(t, spw_dirs_get(dirs, i), true);
 	}
 }
 
@@ -60,7 +64,7 @@ spw_config_value(const struct spw_config *cfg, enum spw_option_id id,
 		put_dirs(t, field);
 		break;
 	case SPW_OPT_PATH:
-		put_path(t, field);
+		put_path(t, field, false);
 		break;
 	case SPW_OPT_TIERS:
 	case SPW_OPT_NAME:
@@ -142,12 +146,9 @@ spw_config_is_disabled(char *const *envp)
 static bool
 is_terminal(int fd)
 {
-	int saved = errno;
 	char tios[256];			/* larger than the kernel's termios */
-	bool yes = !syscall(SYS_ioctl, fd, TCGETS, tios);
 
-	errno = saved;
-	return yes;
+	return !spw_syscall(SYS_ioctl, fd, TCGETS, (long)tios, 0, 0, 0);
 }
 
 bool
@@ -181,6 +182,6 @@ spw_config_print_help(int fd)
 		if (*o->value)
 			spw_text_fmt(&t, " (%s)", o->value);
 		spw_text_putc(&t, '\n');
-		(void)spw_raw_write(fd, line, t.len);	/* help, no more */
+		(void)spw_sys_write(fd, line, t.len);	/* help, no more */
 	}
 }

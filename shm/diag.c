@@ -3,7 +3,7 @@
 
 #include "shm/diag.h"
 
-#include "shm/raw.h"
+#include "shm/sys.h"
 #include "shm/secret.h"
 
 #include <errno.h>
@@ -241,7 +241,7 @@ static void
 write_out(int fd, const char *buf, size_t n)
 {
 	while (n) {
-		ssize_t r = spw_raw_write(fd, buf, n);
+		ssize_t r = spw_sys_write(fd, buf, n);
 
 		if (r == -EINTR)
 			continue;

@@ -30,6 +30,21 @@
 	C(E112) /* capacity over the free space of a directory */ \
 	C(E113) /* tier directory below a managed path */ \
 	C(E150) /* RAM tier does not fit */ \
+	C(E151) /* segment cannot be made or looked for */ \
+	C(W160) /* segment left over from a dead job */ \
+	C(W161) /* segment cannot be read */ \
+	C(W162) /* not everything is home */ \
+	C(E163) /* no such job */ \
+	C(E164) /* the job is alive */ \
+	C(E170) /* program is statically linked */ \
+	C(E171) /* program gains rights: set-uid, capabilities */ \
+	C(E172) /* program uses another C library */ \
+	C(W173) /* program runs without libspillway */ \
+	C(E174) /* program is built for another processor */ \
+	C(W175) /* program makes its own system calls */ \
+	C(E176) /* libspillway cannot be preloaded from where it is */ \
+	C(E177) /* program not found or not executable */ \
+	C(W178) /* receipt cannot be written */ \
 	C(E180) /* tier not understood */ \
 	C(E181) /* unknown tier kind */ \
 	C(E182) /* tier kind not built in */ \

@@ -84,9 +84,16 @@ expand_percent(const char *s, size_t n, struct spw_text *t, size_t *ret_used)
 	return 0;
 }
 
+static bool
+is_escape(const char *s, size_t n)
+{
+	return n > 1 && s[0] == '\\' && (s[1] == ':' || s[1] == '\\');
+}
+
 int
-spw_expand(const char *s, size_t n, char *const *envp, bool percent,
-	   struct spw_text *t, struct spw_expand_fault *ret_fault)
+spw_expand(const char *s, size_t n, char *const *envp,
+	   enum spw_expand_mode mode, struct spw_text *t,
+	   struct spw_expand_fault *ret_fault)
 {
 	size_t used;
 	int r = 0;
@@ -95,8 +102,10 @@ spw_expand(const char *s, size_t n, char *const *envp, bool percent,
 		used = 1;
 		if (s[i] == '$')
 			r = expand_dollar(s + i, n - i, envp, t, &used);
-		else if (s[i] == '%' && percent)
+		else if (s[i] == '%' && mode == SPW_EXPAND_PERCENT)
 			r = expand_percent(s + i, n - i, t, &used);
+		else if (mode == SPW_EXPAND_LIST && is_escape(s + i, n - i))
+			spw_text_putc(t, s[i + used++]);
 		else
 			spw_text_putc(t, s[i]);
 		if (t->cut)

@@ -117,31 +117,15 @@ reopen(struct spw_file *f, const struct spw_file_seen *seen)
 	}
 }
 
-int
-spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
-	      uint32_t *ret_file)
+/* Inode numbers come back soon after a file is gone. The record is that of
+ * the old one if it was born at another time, or had no name left. */
+static bool
+is_reused(const struct spw_file *f, const struct spw_file_seen *seen)
 {
-	uint32_t bucket = bucket_of(me->map, &seen->id);
-	struct spw_lock *lock = lock_of(me->map, bucket);
-	uint32_t file;
-	int r = 0;
-
-	spw_guard_enter();
-	spw_lock(me, SPW_LOCK_FBUCKET, lock);
-	file = walk(me->map, bucket, &seen->id);
-	if (file == SPW_NONE) {
-		r = add(me, bucket, seen, &file);
-	} else {
-		struct spw_file *f = &me->map->files[file];
-
-		if (atomic_fetch_add(&f->opens, 1) == 0)
-			reopen(f, seen);
-	}
-	spw_unlock(lock);
-	spw_guard_leave();
-	if (r == 0)
-		*ret_file = file;
-	return r;
+	if (f->btime && seen->btime && f->btime != seen->btime)
+		return true;
+	return atomic_load(&f->flags) & SPW_FILE_UNLINKED &&
+	       !atomic_load(&f->opens);
 }
 
 static void
@@ -162,6 +146,41 @@ unlink_file(struct spw_me *me, uint32_t bucket, uint32_t file)
 	}
 }
 
+int
+spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
+	      uint32_t *ret_file)
+{
+	uint32_t bucket = bucket_of(me->map, &seen->id);
+	struct spw_lock *lock = lock_of(me->map, bucket);
+	uint32_t file;
+	int r = 0;
+
+	spw_guard_enter();
+	spw_lock(me, SPW_LOCK_FBUCKET, lock);
+	file = walk(me->map, bucket, &seen->id);
+	if (file != SPW_NONE && is_reused(&me->map->files[file], seen)) {
+		/* The flag first: it tells the drainer to let go of what
+		 * cannot be found any more. */
+		spw_file_flag(&me->map->files[file], SPW_FILE_UNLINKED);
+		unlink_file(me, bucket, file);
+		SPW_FAILPOINT("file-replaced");
+		file = SPW_NONE;
+	}
+	if (file == SPW_NONE) {
+		r = add(me, bucket, seen, &file);
+	} else {
+		struct spw_file *f = &me->map->files[file];
+
+		if (atomic_fetch_add(&f->opens, 1) == 0)
+			reopen(f, seen);
+	}
+	spw_unlock(lock);
+	spw_guard_leave();
+	if (r == 0)
+		*ret_file = file;
+	return r;
+}
+
 /* Under the bucket's lock nobody can open it meanwhile. */
 static bool
 reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
@@ -170,13 +189,17 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 	struct spw_file_id id = { f->dev, f->ino };
 	uint32_t bucket = bucket_of(me->map, &id);
 	struct spw_lock *lock = lock_of(me->map, bucket);
+	uint32_t flags;
 	bool idle;
 
 	spw_guard_enter();
 	spw_lock(me, SPW_LOCK_FBUCKET, lock);
-	idle = walk(me->map, bucket, &id) == file &&
+	flags = atomic_load(&f->flags);
+	/* One that is not found was replaced by another with its number. */
+	idle = (walk(me->map, bucket, &id) == file ||
+		(flags & SPW_FILE_UNLINKED && id.ino && f->ino == id.ino)) &&
 	       !atomic_load(&f->opens) && !atomic_load(&f->nblocks) &&
-	       !(atomic_load(&f->flags) & hindering_flags);
+	       !(flags & hindering_flags);
 	if (idle) {
 		unlink_file(me, bucket, file);
 		SPW_FAILPOINT("file-unlinked");
@@ -307,7 +330,7 @@ spw_bypass_name(enum spw_bypass why)
 		"none", "mmap", "direct", "sync", "stdio", "freopen", "exec",
 		"io_uring", "aio", "no-room", "no-reopen", "io-error",
 		"rlimit", "scm-rights", "tmpfile", "path-too-long", "clone",
-		"lease",
+		"lease", "sendfile",
 	};
 
 	return why < SPW_BYPASS_COUNT ? names[why] : "unknown";

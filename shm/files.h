@@ -4,6 +4,7 @@
 #define SPW_SHM_FILES_H
 
 #include "shm/seg.h"
+#include "shm/util.h"
 
 struct spw_file_id {
 	uint64_t dev, ino;
@@ -63,12 +64,36 @@ spw_file_is_unsettled(const struct spw_file *f)
 	       SPW_FILE_UNSETTLED;
 }
 
+/* Sets flags that are not set. UNSETTLED takes away the drainer's mark, so
+ * that it does not clear it. */
 static inline void
-spw_file_flag(struct spw_file *f, uint32_t flags)	/* set if not set */
+spw_file_flag(struct spw_file *f, uint32_t flags)
 {
-	if ((atomic_load_explicit(&f->flags, memory_order_seq_cst) & flags)
-	    != flags)
+	uint32_t now = atomic_load_explicit(&f->flags, memory_order_seq_cst);
+
+	if (SPW_UNLIKELY((now & flags) != flags))
+		now = atomic_fetch_or(&f->flags, flags);
+	if (SPW_UNLIKELY(now & SPW_FILE_JUDGED) &&
+	    flags & SPW_FILE_UNSETTLED) {
+		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_JUDGED);
+		/* Unless it was faster and has cleared both just now. */
 		atomic_fetch_or(&f->flags, flags);
+	}
+}
+
+/* The kernel's ctime before a change of ours: if it is not the one that our
+ * last write left, somebody else changed the file and the program may know
+ * of it. */
+static inline void
+spw_file_note_ctime(struct spw_file *f, int64_t ctime)
+{
+	int64_t known = atomic_load(&f->set_ctime);
+
+	if (ctime == atomic_load(&f->home_ctime))
+		return;
+	while (known < ctime &&
+	       !atomic_compare_exchange_weak(&f->set_ctime, &known, ctime))
+		;
 }
 
 static inline void

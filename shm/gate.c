@@ -113,13 +113,18 @@ spw_gate_hurry(struct spw_map *map)
 int
 spw_gate_settle(struct spw_me *me, uint32_t file)
 {
+	return spw_file_is_unsettled(&me->map->files[file])
+	       ? spw_gate_ask(me, file) : 0;
+}
+
+int
+spw_gate_ask(struct spw_me *me, uint32_t file)
+{
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
 	uint32_t ticket, seq = atomic_load(&f->err_seq);
 	int64_t looked = spw_now_ms();
 
-	if (!spw_file_is_unsettled(f))
-		return 0;
 	ticket = atomic_fetch_add(&f->asked, 1) + 1;
 	atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
 	atomic_fetch_add(&map->seg->asks, 1);
@@ -214,6 +219,31 @@ spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 	spw_gate_drop(me, file, key.number + (rest != 0));
 	SPW_FAILPOINT("cut-dropped");
 	atomic_store(&f->size, size);
+}
+
+int
+spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
+		int (*truncate)(void *arg), void *arg)
+{
+	struct spw_file *f = &me->map->files[file];
+	int r;
+
+	spw_gate_close(me, file);
+	spw_gate_hold(me, file);
+	SPW_FAILPOINT("cut-held");
+	atomic_store(&f->cut, size + 1);
+	SPW_FAILPOINT("cut-noted");
+	r = truncate(arg);
+	SPW_FAILPOINT("cut-home");
+	if (r == 0) {
+		spw_gate_cut(me, file, size);
+		atomic_store(&f->wtime, spw_file_time());
+	}
+	atomic_store(&f->cut, 0);
+	SPW_FAILPOINT("cut-done");
+	spw_gate_unhold(me, file);
+	spw_gate_open(me, file);
+	return r;
 }
 
 void

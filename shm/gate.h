@@ -40,6 +40,10 @@ void spw_gate_unhold(struct spw_me *me, uint32_t file);
  * and none can be had (see spw_gate_need_drainer). */
 int spw_gate_settle(struct spw_me *me, uint32_t file);
 
+/* The same with a drainer's round in any case: afterwards it does not hold
+ * an executable file open, unless somebody writes to it. */
+int spw_gate_ask(struct spw_me *me, uint32_t file);
+
 /* Called when something needs a drainer and none serves: starts one, or
  * returns a negative errno. Set by the front; the back has none. */
 extern int (*spw_gate_need_drainer)(struct spw_map *map);
@@ -51,6 +55,11 @@ void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
 /* Forgets everything at and after size, blocks and ranges; gate closed,
  * drainer held. Sets file.size. */
 void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
+
+/* Truncates: the kernel's part is truncate(arg), 0 or a negative errno. Who
+ * dies in here has either not begun or is finished by the drainer. */
+int spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
+		    int (*truncate)(void *arg), void *arg);
 
 /* Wakes the drainer if it sleeps; one load when it does not. */
 void spw_gate_wake_slow(struct spw_map *map);

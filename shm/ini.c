@@ -3,7 +3,7 @@
 
 #include "shm/ini.h"
 
-#include "shm/raw.h"
+#include "shm/sys.h"
 
 #include <errno.h>
 #include <string.h>
@@ -64,7 +64,7 @@ fill(struct spw_ini *ini)
 		r = n;
 	} else {
 		do
-			r = spw_raw_read(ini->fd, ini->buf, n);
+			r = spw_sys_read(ini->fd, ini->buf, n);
 		while (r == -EINTR);
 	}
 	ini->at = 0;

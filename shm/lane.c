@@ -57,9 +57,11 @@ fold_counters(struct spw_me *me, struct spw_lane *lane)
 	spw_unlock(&seg->gone_lock);
 }
 
-/* The slot that the last change let go of may not have reached a pool. */
+/* The slot that a change let go of may not have reached a pool. Only if the
+ * dead lane still has the block locked: once it is open, the same slot may
+ * serve others and be let go of by them. */
 static void
-mend_old_slot(struct spw_me *me, struct spw_lane *dead)
+mend_old_slot(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no)
 {
 	struct spw_map *map = me->map;
 	uint32_t slot = dead->redo.old_slot;
@@ -69,7 +71,8 @@ mend_old_slot(struct spw_me *me, struct spw_lane *dead)
 		return;
 	owner = atomic_load(&map->owners[SPW_POOL_SLOTS][slot]);
 	idx = owner & ~SPW_IN_USE;
-	if (!(owner & SPW_IN_USE) || idx >= map->counts[SPW_POOL_BLOCKS])
+	if (!(owner & SPW_IN_USE) || idx >= map->counts[SPW_POOL_BLOCKS] ||
+	    spw_lock_owner(&map->blocks[idx].lock) != dead_no + 1)
 		return;
 	if (map->blocks[idx].state.slot != slot &&
 	    map->blocks[idx].state.moving_slot != slot)
@@ -94,25 +97,112 @@ keep_linked(struct spw_me *me, uint32_t dead_no)
 	spw_files_keep_linked(me, dead_no);
 }
 
+/* The lock a lane noted, if there can be one of that class there. */
+static struct spw_lock *
+lock_at(const struct spw_map *map, int class, uint64_t at)
+{
+	const struct {
+		const void *first;
+		uint64_t stride, count;
+	} place[SPW_LOCK_CLASSES] = {
+		[SPW_LOCK_GATE] = { &map->files->gate, sizeof(*map->files),
+				    map->counts[SPW_POOL_FILES] },
+		[SPW_LOCK_APPEND] = { &map->files->append,
+				      sizeof(*map->files),
+				      map->counts[SPW_POOL_FILES] },
+		[SPW_LOCK_FBUCKET] = { map->fbucket_locks,
+				       sizeof(struct spw_lock),
+				       (map->fbucket_mask + 1) / 16 },
+		[SPW_LOCK_BLOCK] = { &map->blocks->lock, sizeof(*map->blocks),
+				     map->counts[SPW_POOL_BLOCKS] },
+		[SPW_LOCK_BUCKET] = { map->bucket_locks,
+				      sizeof(struct spw_lock),
+				      (map->bucket_mask + 1) / 16 },
+		[SPW_LOCK_OFD] = { &map->ofds->lock, sizeof(*map->ofds),
+				   map->counts[SPW_POOL_OFDS] },
+		[SPW_LOCK_GONE] = { &map->seg->gone_lock,
+				    sizeof(struct spw_lock), 1 },
+	};
+	uint64_t first = (uint64_t)((const char *)place[class].first -
+				    map->base);
+
+	if (at < first || (at - first) % place[class].stride ||
+	    (at - first) / place[class].stride >= place[class].count)
+		return NULL;
+	return (struct spw_lock *)(map->base + at);
+}
+
+/* The lock of this class that the dead lane holds, or NULL. */
+static struct spw_lock *
+held_lock(struct spw_map *map, struct spw_lane *dead, uint32_t dead_no,
+	  int class)
+{
+	struct spw_lock *lock = lock_at(map, class,
+					atomic_load(&dead->held[class]));
+
+	return lock && spw_lock_owner(lock) == dead_no + 1 ? lock : NULL;
+}
+
 static void
 release_held(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no)
 {
-	uint64_t limit = me->map->seg->fixed.size - sizeof(struct spw_lock);
+	for (int i = SPW_LOCK_CLASSES - 1; i > SPW_LOCK_GATE; i--) {
+		struct spw_lock *lock = held_lock(me->map, dead, dead_no, i);
 
-	for (int i = SPW_LOCK_CLASSES - 1; i >= 0; i--) {
-		uint64_t at = atomic_load(&dead->held[i]);
-		struct spw_lock *lock = (void *)(me->map->base + at);
-
-		if (at == 0 || at > limit || at % 8)
-			continue;
-		if (spw_lock_owner(lock) == dead_no + 1)
+		if (lock)
 			spw_unlock(lock);
 	}
 }
 
-/* The caller holds the beacon. Every step may be repeated by a successor. */
+/* What it published is in the file now, whose size the redo record has seen
+ * to: times and flags follow. */
 static void
-adopt(struct spw_me *me, uint32_t dead_no)
+finish_write(struct spw_map *map, struct spw_lane *dead)
+{
+	uint32_t file = atomic_load(&dead->inside) - 1;
+	struct spw_file *f = &map->files[file];
+
+	if (file >= map->counts[SPW_POOL_FILES] || atomic_load(&f->bypass))
+		return;
+	atomic_store(&f->wtime, spw_file_time());
+	spw_file_flag(f, SPW_FILE_UNSETTLED | SPW_FILE_DIRTIED |
+		      SPW_FILE_TIMES);
+}
+
+int (*spw_lane_finish_cut)(struct spw_me *me, uint32_t file);
+
+/*
+ * The gate opens only when the truncation behind it is over: a write that
+ * came in before would be cut off with the rest. That takes the drainer, and
+ * the drainer only where it holds no locks (at_rest).
+ */
+static bool
+open_gate(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no,
+	  bool at_rest)
+{
+	struct spw_lock *gate = held_lock(me->map, dead, dead_no,
+					  SPW_LOCK_GATE);
+	struct spw_file *f = (struct spw_file *)gate;
+	uint32_t hold = dead_no + 1;
+
+	if (!gate)
+		return true;
+	if (atomic_load(&f->cut)) {
+		if (!at_rest || !spw_lane_finish_cut ||
+		    spw_lane_finish_cut(me, (uint32_t)(f - me->map->files)) < 0)
+			return false;
+		atomic_store(&f->cut, 0);
+	}
+	SPW_FAILPOINT("adopt-cut");
+	atomic_compare_exchange_strong(&f->hold, &hold, 0);
+	spw_unlock(gate);
+	return true;
+}
+
+/* The caller holds the beacon. Every step may be repeated by a successor.
+ * False: the lane's gate has to wait for the drainer. */
+static bool
+adopt(struct spw_me *me, uint32_t dead_no, bool at_rest)
 {
 	struct spw_map *map = me->map;
 	struct spw_lane *dead = &map->lanes[dead_no];
@@ -120,11 +210,14 @@ adopt(struct spw_me *me, uint32_t dead_no)
 	if (atomic_load(&dead->redo.block))
 		spw_block_redo(me, dead);
 	SPW_FAILPOINT("adopt-redone");
+	mend_old_slot(me, dead, dead_no);
 	if (atomic_load(&dead->removing))
 		spw_block_finish_removal(me, dead, dead_no);
+	finish_write(map, dead);
 	release_held(me, dead, dead_no);
 	SPW_FAILPOINT("adopt-released");
-	mend_old_slot(me, dead);
+	if (!open_gate(me, dead, dead_no, at_rest))
+		return false;
 	keep_linked(me, dead_no);
 	spw_pool_mend(me, dead, dead_no);
 	fold_counters(me, dead);
@@ -133,12 +226,14 @@ adopt(struct spw_me *me, uint32_t dead_no)
 	SPW_FAILPOINT("adopt-freed");
 	atomic_store(&dead->state, SPW_LANE_FREE);
 	atomic_fetch_add(&map->seg->sweep, 1);
+	return true;
 }
 
-bool
-spw_lane_adopt_if_dead(struct spw_me *me, uint32_t lane_no)
+static bool
+adopt_if_dead(struct spw_me *me, uint32_t lane_no, bool at_rest)
 {
 	struct spw_lane *lane;
+	bool adopted = true;
 	int r;
 
 	if (lane_no >= spw_lane_count(me->map) || lane_no == me->lane_no)
@@ -150,11 +245,17 @@ spw_lane_adopt_if_dead(struct spw_me *me, uint32_t lane_no)
 	if (r != 0 && r != EOWNERDEAD)
 		return false;
 	if (atomic_load(&lane->state) == SPW_LANE_USED)
-		adopt(me, lane_no);
+		adopted = adopt(me, lane_no, at_rest);
 	if (r == EOWNERDEAD)
 		pthread_mutex_consistent(&lane->beacon);
 	pthread_mutex_unlock(&lane->beacon);
-	return true;
+	return adopted;
+}
+
+bool
+spw_lane_adopt_if_dead(struct spw_me *me, uint32_t lane_no)
+{
+	return adopt_if_dead(me, lane_no, false);
 }
 
 uint32_t
@@ -163,17 +264,21 @@ spw_lane_adopt_all(struct spw_me *me)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < spw_lane_count(me->map); i++)
-		n += spw_lane_adopt_if_dead(me, i);
+		n += adopt_if_dead(me, i, true);
 	return n;
 }
 
+/* Nothing that is left over from a predecessor counts. */
 static void
 sit_down(struct spw_map *map, uint32_t no, uint32_t proc,
 	 struct spw_me *ret_me)
 {
-	*ret_me = (struct spw_me){ map, &map->lanes[no], no };
-	ret_me->lane->proc = proc;
-	ret_me->lane->redo.old_slot = SPW_NONE;
+	struct spw_lane *lane = &map->lanes[no];
+
+	lane->proc = proc;
+	lane->nslots = lane->nblocks = 0;
+	lane->redo.old_slot = SPW_NONE;
+	*ret_me = (struct spw_me){ map, lane, no };
 }
 
 static bool
@@ -200,24 +305,27 @@ claim_free(struct spw_map *map, uint32_t no, uint32_t proc,
 }
 
 /* Adopting needs a lane. With all others taken, lane 0, which is kept for
- * this, serves whoever locks its beacon. */
+ * this, serves whoever locks its beacon; it counts as used meanwhile, so that
+ * it is adopted in its turn. */
 static uint32_t
 adopt_through_lane_0(struct spw_map *map)
 {
+	struct spw_lane *lane = &map->lanes[0];
 	struct spw_me me;
 	uint32_t n;
-	int r = pthread_mutex_lock(&map->lanes[0].beacon);
+	int r = pthread_mutex_lock(&lane->beacon);
 
 	if (r != 0 && r != EOWNERDEAD)
 		return 0;
 	sit_down(map, 0, SPW_NONE, &me);
-	if (r == EOWNERDEAD) {
-		release_held(&me, me.lane, 0);
-		spw_pool_mend(&me, me.lane, 0);
-		pthread_mutex_consistent(&map->lanes[0].beacon);
-	}
+	if (atomic_load(&lane->state) == SPW_LANE_USED)
+		(void)adopt(&me, 0, false);	/* it has no gate */
+	if (r == EOWNERDEAD)
+		pthread_mutex_consistent(&lane->beacon);
+	atomic_store(&lane->state, SPW_LANE_USED);
 	n = spw_lane_adopt_all(&me);
-	pthread_mutex_unlock(&map->lanes[0].beacon);
+	atomic_store(&lane->state, SPW_LANE_FREE);
+	pthread_mutex_unlock(&lane->beacon);
 	return n;
 }
 
@@ -264,36 +372,33 @@ spw_lane_counters(struct spw_map *map, struct spw_counters *ret_sum)
 	}
 }
 
-uint32_t
-spw_lane_stock_slots(struct spw_me *me, uint32_t want)
+static uint32_t
+stock(struct spw_me *me, enum spw_pool_id pool, uint32_t want, uint32_t *list,
+      uint32_t *n)
 {
-	struct spw_lane *lane = me->lane;
-
-	while (lane->nslots < want) {
-		uint32_t got = spw_pool_take(me, SPW_POOL_SLOTS,
-					     SPW_SPARES - lane->nslots,
-					     lane->slots + lane->nslots);
+	while (*n < want) {
+		uint32_t got = spw_pool_take(me, pool, SPW_SPARES - *n,
+					     list + *n);
 
 		if (!got)
 			break;
-		lane->nslots += got;
+		if (pool == SPW_POOL_SLOTS)
+			spw_seg_meet_slots(me->map, list[*n]);
+		*n += got;
 	}
-	return lane->nslots;
+	return *n;
+}
+
+uint32_t
+spw_lane_stock_slots(struct spw_me *me, uint32_t want)
+{
+	return stock(me, SPW_POOL_SLOTS, want, me->lane->slots,
+		     &me->lane->nslots);
 }
 
 uint32_t
 spw_lane_stock_blocks(struct spw_me *me, uint32_t want)
 {
-	struct spw_lane *lane = me->lane;
-
-	while (lane->nblocks < want) {
-		uint32_t got = spw_pool_take(me, SPW_POOL_BLOCKS,
-					     SPW_SPARES - lane->nblocks,
-					     lane->blocks + lane->nblocks);
-
-		if (!got)
-			break;
-		lane->nblocks += got;
-	}
-	return lane->nblocks;
+	return stock(me, SPW_POOL_BLOCKS, want, me->lane->blocks,
+		     &me->lane->nblocks);
 }

@@ -20,11 +20,15 @@ uint32_t spw_lane_count(const struct spw_map *map);	/* ever used */
 bool spw_lane_is_dead(struct spw_map *map, uint32_t lane_no);
 
 /* Finishes a dead thread's work and frees its lane; false when it lives or
- * somebody else is at it. */
+ * somebody else is at it. One that died in a truncation is left until the
+ * drainer comes by, all locks but the file's gate open. */
 bool spw_lane_adopt_if_dead(struct spw_me *me, uint32_t lane_no);
 
-/* Adopts every dead lane there is; returns how many. */
+/* Adopts every dead lane there is; returns how many. No lock held. */
 uint32_t spw_lane_adopt_all(struct spw_me *me);
+
+/* Set by the drainer: cuts the file, home and here, as file.cut says. */
+extern int (*spw_lane_finish_cut)(struct spw_me *me, uint32_t file);
 
 /* Sum of all lanes' counters and of those that ended. */
 void spw_lane_counters(struct spw_map *map, struct spw_counters *ret_sum);

@@ -38,7 +38,8 @@
  *		after-image of the block's state into lane.redo and publish it
  *		there; apply it; withdraw it; unlock. User memory is not
  *		touched, nothing blocks, signal handlers are deferred.
- *	finish	file.size = max(size, end), times; lane.inside = 0.
+ *		Applying raises file.size to the end of the piece.
+ *	finish	times and flags; lane.inside = 0.
  *
  * What is published by which store
  *
@@ -50,11 +51,12 @@
  *	dirtiness	the dirty ranges in the state. The bit in the dirty
  *			map says where to look: it is set before the ranges,
  *			so it may be there for nothing but is never missing.
- *	file size	file.size, after the ranges it covers.
+ *	file size	file.size, after the ranges it covers; part of what
+ *			lane.redo publishes, so that no bytes lie beyond it.
  *	home reached	moving ranges cleared by the drainer after its write
  *			returned; for a successor they count as dirty.
- *	a cut		file.cut, before the kernel's truncate; whoever finds
- *			it with the gate unowned finishes it.
+ *	a cut		file.cut, before the kernel's truncate. If its maker
+ *			dies, the drainer finishes it before the gate opens.
  *
  * Who may finish whose work: anyone who finds a lock word whose lane's beacon
  * has lost its owner takes the beacon (so one at a time), applies lane.redo,
@@ -90,7 +92,7 @@
 #define SPW_MAP_FDS	256			/* fds in a map chunk */
 #define SPW_MAP_CHUNKS	256			/* chunks a process may have */
 #define SPW_SPARES	64			/* slots a lane keeps at hand */
-#define SPW_PINS	8			/* files a process keeps mapped */
+#define SPW_PROC_PINS	8			/* files a process keeps mapped */
 
 #define SPW_NONE	UINT32_MAX		/* no index */
 
@@ -138,6 +140,7 @@ struct spw_redo {
 	uint32_t old_slot;		/* to be given back; SPW_NONE: none */
 	uint32_t scratch;		/* slot that holds a piece, or none */
 	uint16_t from, to;		/* the piece: to be copied to after.slot */
+	uint64_t end;			/* the file reaches there at least */
 	struct spw_block_state after;
 };
 
@@ -176,10 +179,10 @@ static_assert(sizeof(struct spw_lane) <= 1024, "stored in the segment");
 
 struct spw_proc {
 	_Atomic uint32_t pid;		/* 0: free; see proc.c */
-	uint32_t pad;
+	_Atomic uint32_t stands_by;	/* a run, ready to be the drainer */
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
-	_Atomic uint32_t pins[SPW_PINS];/* files mapped: index + 1 */
+	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */
 	uint32_t chunks[SPW_MAP_CHUNKS];/* fd map chunks, SPW_NONE: none */
 };
 
@@ -188,6 +191,8 @@ enum spw_file_flag {
 	SPW_FILE_UNSETTLED = 2,		/* may have bytes that are not home */
 	SPW_FILE_UNLINKED = 4,		/* no name left when last looked */
 	SPW_FILE_TIMES = 8,		/* wtime counts, not the kernel's mtime */
+	SPW_FILE_PINNED = 16,		/* its blocks are not evicted */
+	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -197,7 +202,8 @@ enum spw_bypass {
 	SPW_BYPASS_IO_URING, SPW_BYPASS_AIO, SPW_BYPASS_NO_ROOM,
 	SPW_BYPASS_NO_REOPEN, SPW_BYPASS_IO_ERROR, SPW_BYPASS_RLIMIT,
 	SPW_BYPASS_SCM_RIGHTS, SPW_BYPASS_TMPFILE, SPW_BYPASS_PATH_TOO_LONG,
-	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_COUNT
+	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_SENDFILE,
+	SPW_BYPASS_COUNT
 };
 
 struct spw_file {
@@ -215,6 +221,8 @@ struct spw_file {
 	_Atomic int64_t wtime;		/* last write, ns since the epoch */
 	_Atomic int64_t home_ctime;	/* ctime that our drain caused */
 	_Atomic int64_t home_mtime;	/* mtime last seen or set at home */
+	_Atomic int64_t set_mtime;	/* wtime as utimens left it */
+	_Atomic int64_t set_ctime;	/* last change that was not a write */
 	_Atomic uint64_t cut;		/* truncation under way: size + 1 */
 	_Atomic uint32_t hold;		/* drainer keeps off; lane + 1 */
 	_Atomic uint32_t inflight;	/* blocks the drainer is writing */
@@ -226,8 +234,9 @@ struct spw_file {
 	_Atomic uint32_t err_seen;	/* someone was told of err_seq */
 	uint32_t holder_pid;		/* a process that has it open, */
 	int32_t holder_fd;		/* under this descriptor */
-	uint32_t path_len;
-	uint8_t pad[100];
+	_Atomic uint32_t path_len;	/* a name, at the start of path; */
+	_Atomic uint32_t alt_len;	/* another, at its end; see names.h */
+	uint8_t pad[80];
 	char path[SPW_FILE_PATH];
 };
 static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
@@ -235,6 +244,7 @@ static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
 enum spw_ofd_flag {
 	SPW_OFD_READ = 1, SPW_OFD_WRITE = 2, SPW_OFD_APPEND = 4,
 	SPW_OFD_KERNEL = 8,		/* the kernel's position counts */
+	SPW_OFD_STDOUT = 16,		/* both do: see interpose/fdtab.h */
 };
 
 struct spw_ofd {
@@ -308,6 +318,7 @@ struct spw_seg {
 	_Atomic uint32_t sweep;		/* bumped when a lane was adopted */
 	_Atomic uint32_t attached;	/* attach count, for a run's handshake */
 	_Atomic uint32_t closing;	/* the run is over: drain at once */
+	_Atomic uint32_t settled;	/* bumped before files count as home */
 
 	_Alignas(64) _Atomic uint64_t requests_home, bytes_home;
 	_Atomic uint64_t files_managed;
@@ -325,6 +336,7 @@ enum spw_drainer_host {
  * locks, which the kernel holds until the last I/O of a dead owner is over). */
 #define SPW_LOCK_BYTE_DRAINER	0
 #define SPW_LOCK_BYTE_GROW	1
+#define SPW_LOCK_BYTE_JOIN	2	/* joining and removing it */
 
 /* Owner words of pool items. */
 #define SPW_FREE	0u

@@ -25,6 +25,8 @@ shm_sources = \
 	shm/guard.h \
 	shm/ini.c \
 	shm/ini.h \
+	shm/job.c \
+	shm/job.h \
 	shm/lane.c \
 	shm/lane.h \
 	shm/layout.h \
@@ -32,6 +34,8 @@ shm_sources = \
 	shm/lock.h \
 	shm/machine.c \
 	shm/machine.h \
+	shm/names.c \
+	shm/names.h \
 	shm/options.h \
 	shm/paths.c \
 	shm/paths.h \
@@ -40,7 +44,6 @@ shm_sources = \
 	shm/proc.c \
 	shm/proc.h \
 	shm/ranges.h \
-	shm/raw.h \
 	shm/secret.c \
 	shm/secret.h \
 	shm/seg.c \

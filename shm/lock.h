@@ -39,9 +39,14 @@ spw_lock_try(struct spw_me *me, enum spw_lock_class class,
 	atomic_store_explicit(&me->lane->held[class],
 			      (uint64_t)((char *)lock - me->map->base),
 			      memory_order_relaxed);
-	return atomic_compare_exchange_strong_explicit(&lock->word, &word,
+	if (!atomic_compare_exchange_strong_explicit(&lock->word, &word,
 			word | (me->lane_no + 1), memory_order_acq_rel,
-			memory_order_relaxed);
+			memory_order_relaxed))
+		return false;
+	/* Whoever sees what we write from now on without the lock sees the
+	 * owner in the word as well. */
+	atomic_thread_fence(memory_order_release);
+	return true;
 }
 
 static inline void

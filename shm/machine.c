@@ -3,14 +3,20 @@
 
 #include "shm/machine.h"
 
-#include "shm/paths.h"
-#include "shm/raw.h"
+#include "shm/sys.h"
 #include "shm/size.h"
 #include "shm/text.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/vfs.h>
+
+/*
+ * This may run on a thread with a small stack: what is looked for stands in
+ * the first lines of these files, and names of groups are short.
+ */
+#define GROUP_PATH 1024
 
 /* The beginning of a small file in /proc or /sys, NUL-terminated. */
 static int
@@ -20,15 +26,15 @@ read_start(const char *path, char *ret_buf, size_t cap)
 	ssize_t r;
 	int fd;
 
-	fd = spw_raw_open(path, O_RDONLY, 0);
+	fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
 	do {
-		r = spw_raw_read(fd, ret_buf + have, cap - 1 - have);
+		r = spw_sys_read(fd, ret_buf + have, cap - 1 - have);
 		if (r > 0)
 			have += r;
 	} while (r > 0 && have < cap - 1);
-	spw_raw_close(fd);
+	(void)spw_sys_close(fd);	/* nothing was written to it */
 	if (r < 0)
 		return r;
 	ret_buf[have] = '\0';
@@ -58,7 +64,7 @@ static bool
 read_number(const char *dir, const char *file, const char *key,
 	    uint64_t *ret_value)
 {
-	char path[SPW_PATH_MAX], buf[4096];
+	char path[GROUP_PATH + 32], buf[2048];
 	struct spw_text t;
 
 	spw_text_init(&t, path, sizeof(path));
@@ -105,7 +111,7 @@ find_group(char *text)
 static uint64_t
 cgroup_left(const char *root)
 {
-	char text[4096], dir[SPW_PATH_MAX];
+	char text[2048], dir[GROUP_PATH];
 	uint64_t least = SPW_UNLIMITED, left;
 	const char *group;
 	struct spw_text t;
@@ -158,7 +164,7 @@ spw_machine_space(const char *dir, uint64_t *ret_free)
 	struct statfs fs;
 	int r;
 
-	r = spw_raw_statfs(dir, &fs);
+	r = spw_syscall(SYS_statfs, (long)dir, (long)&fs, 0, 0, 0, 0);
 	if (r < 0)
 		return r;
 	*ret_free = (uint64_t)fs.f_bavail * fs.f_frsize;

@@ -37,7 +37,7 @@
 	  "how long bytes may rest before they go home") \
 	O(DRAIN_TIMEOUT, "drain-timeout", DURATION, drain_timeout, "none", \
 	  0, SPW_DURATION_NONE, "", "TIME", \
-	  "how long a run waits at its end for all to be home") \
+	  "how long a run waits until all is home") \
 	O(VERBOSE, "verbose", NUMBER, verbose, "0", 0, 2, "", "LEVEL", \
 	  "say more: 1 or 2; also -v, -vv") \
 	O(QUIET, "quiet", BOOL, quiet, "no", 0, 0, "", "", \

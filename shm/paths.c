@@ -3,7 +3,7 @@
 
 #include "shm/paths.h"
 
-#include "shm/raw.h"
+#include "shm/sys.h"
 #include "shm/text.h"
 
 #include <errno.h>
@@ -61,6 +61,16 @@ spw_path_is_below(const char *path, const char *dir)
 }
 
 int
+spw_path_cwd(char *ret_path)
+{
+	long n = spw_syscall(SYS_getcwd, (long)ret_path, SPW_PATH_MAX, 0, 0,
+			     0, 0);
+
+	/* one that has no name any more begins with "(unreachable)" */
+	return n < 0 ? n : ret_path[0] == '/' ? 0 : -ENOENT;
+}
+
+int
 spw_path_real(const char *path, char *ret_path)
 {
 	char link[40];
@@ -68,13 +78,13 @@ spw_path_real(const char *path, char *ret_path)
 	ssize_t n;
 	int fd;
 
-	fd = spw_raw_open(path, O_PATH | O_DIRECTORY, 0);
+	fd = spw_sys_open(path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
 	spw_text_init(&t, link, sizeof(link));
 	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
-	n = spw_raw_readlink(link, ret_path, SPW_PATH_MAX - 1);
-	spw_raw_close(fd);
+	n = spw_sys_readlink(link, ret_path, SPW_PATH_MAX - 1);
+	(void)spw_sys_close(fd);
 	if (n < 0)
 		return n;
 	ret_path[n] = '\0';

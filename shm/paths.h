@@ -31,6 +31,9 @@ void spw_path_normalise(char *path);
 /* path is dir, or lies below it; both normalised. */
 bool spw_path_is_below(const char *path, const char *dir);
 
+/* The working directory; ret_path has SPW_PATH_MAX bytes. */
+int spw_path_cwd(char *ret_path);
+
 /*
  * The directory's one name, free of links; a negative errno if it cannot be
  * opened.  ret_path has SPW_PATH_MAX bytes.

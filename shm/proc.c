@@ -79,6 +79,7 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 			for (int k = 0; k < SPW_MAP_CHUNKS; k++)
 				p->chunks[k] = SPW_NONE;
 			p->pidns = pid_namespace();
+			atomic_store(&p->stands_by, 0);
 			atomic_store(&p->start,
 				     spw_proc_start_time(pid & ~EMBRYO));
 			*ret_proc = i;
@@ -92,6 +93,18 @@ int
 spw_proc_claim(struct spw_map *map, uint32_t *ret_proc)
 {
 	return claim_as(map, (uint32_t)spw_sys_getpid(), ret_proc);
+}
+
+int
+spw_proc_join(struct spw_map *map, uint32_t *ret_proc)
+{
+	int r, fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true);
+
+	if (fd < 0)
+		return fd == -ENOENT ? -ESTALE : fd;
+	r = spw_proc_claim(map, ret_proc);
+	spw_sys_close(fd);
+	return r;
 }
 
 static _Atomic uint32_t *
@@ -150,6 +163,20 @@ spw_proc_set_fd(struct spw_me *me, uint32_t proc, int fd, uint32_t ofd)
 	return 0;
 }
 
+/* Mappings live on in a child. */
+static void
+copy_pins(struct spw_map *map, uint32_t from, uint32_t to)
+{
+	for (int i = 0; i < SPW_PROC_PINS; i++) {
+		uint32_t pin = atomic_load(&map->procs[from].pins[i]);
+
+		if (!pin)
+			continue;
+		atomic_fetch_add(&map->files[pin - 1].opens, 1);
+		atomic_store(&map->procs[to].pins[i], pin);
+	}
+}
+
 int
 spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 {
@@ -159,6 +186,7 @@ spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 
 	if (r < 0)
 		return r;
+	copy_pins(map, proc, copy);
 	for (int fd = 0; fd < SPW_MAP_FDS * SPW_MAP_CHUNKS; fd++) {
 		uint32_t ofd = 0;
 
@@ -212,7 +240,7 @@ spw_proc_release(struct spw_me *me, uint32_t proc)
 		p->chunks[k] = SPW_NONE;
 		spw_pool_give(me, SPW_POOL_MAPS, chunk);
 	}
-	for (int i = 0; i < SPW_PINS; i++) {
+	for (int i = 0; i < SPW_PROC_PINS; i++) {
 		uint32_t file = atomic_exchange(&p->pins[i], 0);
 
 		if (file && file <= map->counts[SPW_POOL_FILES])

@@ -8,6 +8,10 @@
 /* Takes a record for this process. -EAGAIN: all are taken. */
 int spw_proc_claim(struct spw_map *map, uint32_t *ret_proc);
 
+/* The same, unless the segment was removed meanwhile: -ESTALE, attach anew.
+ * Who removes one holds the same lock and looks for records first. */
+int spw_proc_join(struct spw_map *map, uint32_t *ret_proc);
+
 /* A copy of proc's fd map for a child to be, references counted. The child
  * makes it its own with spw_proc_settle_in. -EAGAIN. */
 int spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc);

@@ -194,8 +194,9 @@ spw_secret_find(const char *s, size_t n, size_t from, size_t *ret_at,
 				found.at = keyed.at;
 			found.end = keyed.end;
 		}
-		if (!found.at || found.at < s + from)
-			continue;
+		if (!found.at || found.at < s + from
+		    || found.at == found.end)
+			continue;	/* //@host hides nothing */
 		*ret_at = found.at - s;
 		*ret_len = found.end - found.at;
 		return true;

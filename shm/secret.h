@@ -12,6 +12,7 @@
  * part before the @ of an address (user:password@host), or the value of a
  * key that sounds like one (password= secret= token= key= ...).  Rather too
  * much than too little: what it finds is refused, and masked in messages.
+ * Never empty, so that a loop over all of them ends.
  */
 bool spw_secret_find(const char *s, size_t n, size_t from, size_t *ret_at,
 		     size_t *ret_len);

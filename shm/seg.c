@@ -294,6 +294,18 @@ spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
 	return fd;
 }
 
+void
+spw_seg_unlock_byte(int fd, int byte)
+{
+	struct flock lock = {
+		.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = byte,
+		.l_len = 1,
+	};
+
+	(void)spw_sys_fcntl(fd, F_OFD_SETLK, (long)&lock);
+	spw_sys_close(fd);
+}
+
 int
 spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 {
@@ -309,7 +321,7 @@ spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 		return fd;
 	ready = atomic_load(&map->seg->pools[pool].ready);
 	if (ready != had) {
-		spw_sys_close(fd);
+		spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
 		return 0;		/* somebody else did it */
 	}
 	n = SPW_MIN(SPW_MIN(SPW_MAX(ready, 64u), GROW_MAX), count - ready);
@@ -320,8 +332,27 @@ spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 	}
 	if (r == 0)
 		announce(map, pool, ready, n);
-	spw_sys_close(fd);
+	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
 	return r;
+}
+
+void
+spw_seg_meet_slots(struct spw_map *map, uint32_t slot)
+{
+	uint32_t word = slot / 64;
+	uint64_t bit = 1ull << word % 64;
+	_Atomic uint64_t *seen;
+
+	if (word / 64 >= sizeof(map->mapped) / sizeof(*map->mapped))
+		return;
+	seen = &map->mapped[word / 64];
+	if (atomic_load_explicit(seen, memory_order_relaxed) & bit)
+		return;
+	atomic_fetch_or_explicit(seen, bit, memory_order_relaxed);
+	/* Older kernels do not know it: then the pages come one by one. */
+	(void)spw_sys_madvise(map->slots + (uint64_t)word * 64 *
+			      SPW_BLOCK_SIZE, 64 * SPW_BLOCK_SIZE,
+			      MADV_POPULATE_WRITE);
 }
 
 static int

@@ -29,6 +29,7 @@ struct spw_map {			/* this process's mapping */
 	uint32_t counts[SPW_POOL_COUNT];	/* copied out: cannot change */
 	uint32_t bucket_mask, fbucket_mask;
 	uint64_t ino;			/* of the segment file */
+	_Atomic uint64_t mapped[1024];	/* bit: 64 slots this process touched */
 	char path[SPW_SEG_PATH_MAX];
 };
 
@@ -66,10 +67,18 @@ void spw_seg_detach(struct spw_map *map);
  * there are more now. -ENOSPC: all are in use, or the file system is full. */
 int spw_seg_grow(struct spw_map *map, enum spw_pool_id pool);
 
+/* Maps the 64 slots around this one at once, the first time this process
+ * meets them: one call instead of 64 page faults. */
+void spw_seg_meet_slots(struct spw_map *map, uint32_t slot);
+
 /* Locks one SPW_LOCK_BYTE_ of the segment through a description of its own;
  * the lock lives as long as that. Returns the fd, -EAGAIN when another has
  * it and wait is false. */
 int spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait);
+
+/* Closing alone is not enough: a child forked meanwhile has the descriptor,
+ * and with it the lock. */
+void spw_seg_unlock_byte(int fd, int byte);
 
 static inline uint8_t *
 spw_slot(const struct spw_map *map, uint32_t slot)

@@ -4,7 +4,6 @@
 #include "shm/setting.h"
 
 #include "shm/expand.h"
-#include "shm/raw.h"
 #include "shm/suggest.h"
 
 #include <errno.h>
@@ -304,8 +303,7 @@ make_absolute(const struct spw_setting *s, size_t at, size_t len,
 
 	if (path[0] == '/')
 		return 0;
-	if (s->origin.from == SPW_FROM_FLAG
-	    && spw_raw_getcwd(cwd, sizeof(cwd)) > 0 && cwd[0] == '/') {
+	if (s->origin.from == SPW_FROM_FLAG && !spw_path_cwd(cwd)) {
 		before = strlen(cwd) + 1;
 		if (before + n >= SPW_CONFIG_PATH)
 			return blame_long(s, SPW_CONFIG_PATH - 1);
@@ -329,7 +327,9 @@ read_path(const struct spw_setting *s, size_t at, size_t len, char *ret)
 	int r;
 
 	spw_text_init(&t, ret, SPW_CONFIG_PATH);
-	r = spw_expand(s->value + at, len, s->envp, false, &t, &fault);
+	r = spw_expand(s->value + at, len, s->envp,
+		       spw_options[s->id].type == SPW_OPT_DIRS
+		       ? SPW_EXPAND_LIST : SPW_EXPAND_PATH, &t, &fault);
 	if (r < 0)
 		return blame_expand(s, r, at + fault.at, fault.len);
 	r = make_absolute(s, at, len, ret);
@@ -355,6 +355,17 @@ goes_on(const struct spw_setting *s)
 	return s->cfg->origin[s->id].from == s->origin.from;
 }
 
+/* Up to the next colon that is not written \: */
+static size_t
+item_length(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n] && s[n] != ':')
+		n += s[n] == '\\' && s[n + 1] ? 2 : 1;
+	return n;
+}
+
 /* Directories divided by colons; empty ones do not count. */
 static int
 put_dirs(const struct spw_setting *s)
@@ -369,7 +380,7 @@ put_dirs(const struct spw_setting *s)
 		dirs->n = dirs->used = 0;
 	for (size_t at = 0; s->value[at]; at += len + (s->value[at + len]
 						       == ':')) {
-		len = strcspn(s->value + at, ":");
+		len = item_length(s->value + at);
 		if (!len)
 			continue;
 		r = read_path(s, at, len, path);

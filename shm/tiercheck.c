@@ -3,7 +3,7 @@
 
 #include "shm/tierspec.h"
 
-#include "shm/raw.h"
+#include "shm/sys.h"
 
 #include <errno.h>
 #include <string.h>
@@ -152,13 +152,13 @@ blame_unwritable(struct check *c, const char *dir, int r)
 
 	spw_diag_cause(d, "cannot create a file in %e: %s", dir,
 		       spw_diag_errno(r));
-	if (!spw_raw_stat(dir, &st)) {
+	if (!spw_sys_fstatat(AT_FDCWD, dir, &st, 0)) {
 		spw_diag_cause(d, " (");
 		put_user(d, st.st_uid);
 		spw_diag_cause(d, ":");
 		put_user(d, st.st_gid);
 		spw_diag_cause(d, " %o, you are uid %u)", st.st_mode & 07777,
-			       (unsigned)geteuid());
+			       spw_sys_geteuid());
 	}
 	spw_diag_hint(d, "use a directory of yours, e.g. '%s:${TMPDIR}@80%%'",
 		      spw_tierspec_kind_name(c->tier->kind));
@@ -174,25 +174,27 @@ create_named(const char *dir)
 	int fd;
 
 	spw_text_init(&t, name, sizeof(name));
-	spw_text_fmt(&t, "%s/.spillway-probe.%u", dir, (unsigned)getpid());
+	spw_text_fmt(&t, "%s/.spillway-probe.%u", dir,
+		    (unsigned)spw_sys_getpid());
 	if (t.cut)
 		return -ENAMETOOLONG;
-	fd = spw_raw_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-			  0600);
+	fd = spw_sys_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
+			  | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fd;
-	spw_raw_close(fd);
-	(void)spw_raw_unlink(name);	/* ours, made a line above */
+	(void)spw_sys_close(fd);
+	(void)spw_sys_unlink(name);	/* ours, made a line above */
 	return 0;
 }
 
 static int
 check_writable(struct check *c, const char *dir)
 {
-	int fd = spw_raw_open(dir, O_RDWR | O_TMPFILE, 0600), r = 0;
+	int fd = spw_sys_open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	int r = 0;
 
 	if (fd >= 0)
-		spw_raw_close(fd);
+		(void)spw_sys_close(fd);
 	else if (fd == -EOPNOTSUPP || fd == -EISDIR || fd == -ENOENT)
 		r = create_named(dir);
 	else
@@ -254,7 +256,9 @@ check_twin(struct check *c, const struct stat *st)
 
 	for (; old < c->tier; old++)
 		if (spw_tierspec_is_directory(old->kind)
-		    && !spw_raw_stat(spw_tierspec_place(c->list, old), &other)
+		    && !spw_sys_fstatat(AT_FDCWD,
+					spw_tierspec_place(c->list, old),
+					&other, 0)
 		    && other.st_dev == st->st_dev
 		    && other.st_ino == st->st_ino)
 			break;
@@ -303,7 +307,7 @@ check_directory(struct check *c)
 
 	r = spw_path_real(dir, real);
 	if (!r)
-		r = spw_raw_stat(dir, &st);
+		r = spw_sys_fstatat(AT_FDCWD, dir, &st, 0);
 	if (r == -ENOENT || r == -ENOTDIR) {
 		blame(c, SPW_E111, PLACE);
 		spw_diag_cause(c->diag, "%e: %s", dir, spw_diag_errno(r));

@@ -134,8 +134,8 @@ spw_tierparse_capacity(struct spw_tierparser *p, struct spw_slice s)
 	p->tier->cap_at = s.at;
 	p->tier->cap_len = s.len;
 	spw_text_init(&t, buf, sizeof(buf));
-	r = spw_expand(spw_slice_text(p, s), s.len, p->envp, false, &t,
-		       &fault);
+	r = spw_expand(spw_slice_text(p, s), s.len, p->envp,
+		       SPW_EXPAND_PATH, &t, &fault);
 	if (r == -E2BIG)
 		return blame_capacity(p, s, -EINVAL);
 	if (r < 0)

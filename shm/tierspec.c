@@ -134,8 +134,8 @@ spw_tierparse_expand(struct spw_tierparser *p, struct spw_slice s,
 	size_t begin = p->out.len;
 	int r;
 
-	r = spw_expand(spw_slice_text(p, s), s.len, p->envp, true, &p->out,
-		       &fault);
+	r = spw_expand(spw_slice_text(p, s), s.len, p->envp,
+		       SPW_EXPAND_PERCENT, &p->out, &fault);
 	if (r < 0)
 		return spw_tierparse_unexpanded(p, s, r, &fault);
 	spw_text_putc(&p->out, '\0');

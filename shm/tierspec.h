@@ -115,7 +115,7 @@ struct spw_tierspec_where {
  * Compare with the machine: directories exist, can be written and lie
  * outside of what is managed; capacities fit.  Percentages and `auto` become
  * bytes in tier[].capacity.  Tries to create an unnamed file in each
- * directory.  Uses some 20 KiB of stack.
+ * directory.  Uses some 13 KiB of stack.
  */
 int spw_tierspec_check(struct spw_tierlist *list,
 		       const struct spw_tierspec_where *where,

@@ -41,6 +41,29 @@ spw_file_time(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/* Times of files as one number; beyond the years 1677 and 2262 the last one
+ * that there is. */
+static inline int64_t
+spw_nanoseconds(const struct timespec *ts)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)ts->tv_sec, 1000000000, &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)ts->tv_nsec, &ns))
+		return ts->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
+static inline struct timespec
+spw_timespec(int64_t ns)
+{
+	int64_t rest = ns % 1000000000;
+
+	if (rest < 0)
+		rest += 1000000000;
+	return (struct timespec){ (time_t)((ns - rest) / 1000000000), rest };
+}
+
 static inline int64_t
 spw_now_ms(void)
 {

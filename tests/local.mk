@@ -5,11 +5,20 @@
 # tests/NAME.sh.  Either way it takes one line in a list below.
 
 LDADD = libback.la
+check_LTLIBRARIES =
 
 tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
-	tests/unit-crc32c
+	tests/replay-config \
+	tests/unit-cache-stress \
+	tests/unit-config-load \
+	tests/unit-config-messages \
+	tests/unit-config-size \
+	tests/unit-config-tiers \
+	tests/unit-crc32c \
+	tests/unit-names \
+	tests/unit-signals
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -18,6 +27,30 @@ tests_codec_conformance_SOURCES = \
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
 	tests/guarded.h
+
+tests_unit_config_load_SOURCES = \
+	tests/unit-config-load.c \
+	tests/unit-config.h
+tests_unit_config_messages_SOURCES = \
+	tests/unit-config-messages.c \
+	tests/unit-config.h
+tests_unit_config_size_SOURCES = \
+	tests/unit-config-size.c \
+	tests/unit-config.h
+tests_unit_config_tiers_SOURCES = \
+	tests/unit-config-tiers.c \
+	tests/unit-config.h
+
+# The wrappers themselves, in objects of their own and as plain as in the
+# preloaded library.
+tests_unit_signals_SOURCES = \
+	interpose/real.c \
+	interpose/signals.c \
+	shm/guard.c \
+	tests/guarded.h \
+	tests/unit-signals.c
+tests_unit_signals_CFLAGS = $(base_cflags)
+tests_unit_signals_LDADD = -lpthread
 
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
@@ -29,26 +62,137 @@ tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
 
 tests_scripts = \
+	tests/agent-start.sh \
+	tests/cmd-full-home.sh \
+	tests/cmd-handover.sh \
+	tests/cmd-mpirun.sh \
+	tests/cmd-recover.sh \
+	tests/cmd-run-refuses.sh \
+	tests/cmd-run-signals.sh \
+	tests/cmd-run-status.sh \
+	tests/cmd-run-timeout.sh \
 	tests/completion.sh \
+	tests/config-denied.sh \
+	tests/config-documents.sh \
+	tests/config-messages.sh \
+	tests/config-run.sh \
+	tests/config-shown.sh \
+	tests/crash-points.sh \
+	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
-	tests/slowfs-twin.sh \
+	tests/preload-symbols.sh \
+	tests/program-archive.sh \
+	tests/program-build.sh \
+	tests/program-copy.sh \
+	tests/program-fio.sh \
+	tests/program-fortran.sh \
+	tests/program-fstream.sh \
+	tests/program-git.sh \
+	tests/program-h5py.sh \
+	tests/program-interposers.sh \
+	tests/program-multiprocessing.sh \
+	tests/program-numpy.sh \
+	tests/program-python-fork.sh \
+	tests/program-python-forkserver.sh \
+	tests/program-python-spawn.sh \
+	tests/program-python-subprocess.sh \
+	tests/program-python.sh \
+	tests/program-reopen.sh \
+	tests/program-rsync.sh \
+	tests/program-shell.sh \
+	tests/program-sort.sh \
+	tests/program-sqlite.sh \
+	tests/random-ops.sh \
+	tests/service-life.sh \
+	tests/setup-packages.sh \
 	tests/slowfs-faults.sh \
+	tests/slowfs-twin.sh \
 	tests/source-layers.sh \
+	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
-	tests/service-life.sh
+	tests/twin-crowd.sh \
+	tests/twin-exec.sh \
+	tests/twin-fork.sh \
+	tests/twin-many-files.sh \
+	tests/twin-mmap-fork.sh \
+	tests/twin-modes.sh \
+	tests/twin-rename-tools.sh \
+	tests/twin-rename.sh \
+	tests/twin-signal.sh \
+	tests/twin-spawn.sh \
+	tests/twin-stat-others.sh \
+	tests/twin-stat.sh \
+	tests/twin-times-tools.sh \
+	tests/twin-times.sh \
+	tests/twin-unlink.sh
 
 # Programs that scripts call.
 tests_helpers = \
-	tests/list-features
+	tests/agent-host \
+	tests/bench-front \
+	tests/config-driver \
+	tests/crash-points \
+	tests/crash-writers \
+	tests/crowd \
+	tests/exec-forms \
+	tests/fork-forms \
+	tests/list-features \
+	tests/name-forms \
+	tests/random-ops \
+	tests/signal-forms \
+	tests/spawn-forms \
+	tests/stat-forms \
+	tests/time-forms
+
+# They are compared with themselves: nothing of ours is linked in.
+tests_agent_host_LDADD =
+tests_exec_forms_LDADD =
+tests_fork_forms_LDADD = -lpthread -lutil
+tests_signal_forms_LDADD = -lpthread
+tests_spawn_forms_LDADD =
+
+tests_random_ops_SOURCES = \
+	tests/random-ops.c \
+	tests/random-ops.h \
+	tests/random-ops-data.c \
+	tests/random-ops-life.c \
+	tests/random-ops-model.c \
+	tests/random-ops-size.c \
+	tests/random-ops-slots.c
+tests_random_ops_LDADD = -lpthread
+
+# The back once more, with the points where tests make it die built in.
+check_LTLIBRARIES += libmortal.la
+libmortal_la_SOURCES = $(libback_la_SOURCES)
+libmortal_la_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_FAILPOINTS
+libmortal_la_CFLAGS = $(libback_la_CFLAGS)
+libmortal_la_LIBADD = $(libback_la_LIBADD)
+
+crash_sources = \
+	tests/crash.h \
+	tests/crash-cast.c \
+	tests/crash-cast.h \
+	tests/crash-core.c \
+	tests/crash-ledger.c
+tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
+tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
+tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_crash_points_LDADD = libmortal.la
 
 # A module from another version, to be refused.
-check_LTLIBRARIES = module-old.la
+check_LTLIBRARIES += module-old.la
 module_old_la_SOURCES = tests/module-old.c
 module_old_la_LDFLAGS = $(module_ldflags)
+
+# Another library in front of the same functions.
+check_LTLIBRARIES += program-interposer.la
+program_interposer_la_SOURCES = tests/program-interposer.c
+program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+program_interposer_la_LDFLAGS = $(object_ldflags)
 
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
@@ -69,20 +213,38 @@ endif
 check_PROGRAMS += $(tests_units) $(tests_helpers)
 TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
-SH_LOG_COMPILER = $(BASH)
 EXTRA_DIST += $(tests_scripts) \
+	tests/program-functions.sh \
+	tests/program-multiprocessing.py \
+	tests/program-python-functions.sh \
+	tests/program-python-twin.py \
 	tests/bench \
+	tests/each-library \
 	tests/installed.sh \
-	tests/service
+	tests/service \
+	tests/unit-cache-stress.tsan
+
+# A test that hangs is a test that failed.
+TEST_SECONDS = 600
+
+# Made by config.status; made again when its source changed.
+check_DATA = tests/functions.sh
+
+LOG_COMPILER = timeout
+AM_LOG_FLAGS = -k 10 $(TEST_SECONDS)
+SH_LOG_COMPILER = timeout
+AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 
 # Fuzz targets: tests/fuzz-NAME.c defines LLVMFuzzerTestOneInput, its corpus
 # is tests/corpus/NAME.  Built with --enable-fuzzers; `make fuzz` runs each of
 # them FUZZ_RUNS times over a copy of the corpus.
 
 tests_fuzzers = \
-	tests/fuzz-codec
+	tests/fuzz-codec \
+	tests/fuzz-config
 tests_corpora = \
-	tests/corpus/codec
+	tests/corpus/codec \
+	tests/corpus/config
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
 fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
@@ -103,8 +265,14 @@ tests_replay_codec_SOURCES = \
 	tests/fuzz-codec.c \
 	tests/guarded.h
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_config_SOURCES = tests/fuzz-config.c
+tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 
 if FUZZERS
+tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
+tests_fuzz_config_CFLAGS = $(fuzz_cflags)
+tests_fuzz_config_LDFLAGS = $(fuzz_link)
+tests_fuzz_config_LDADD = libfuzzed.la
 tests_fuzz_codec_SOURCES = $(tests_replay_codec_SOURCES)
 tests_fuzz_codec_CFLAGS = $(fuzz_cflags)
 tests_fuzz_codec_LDFLAGS = $(fuzz_link)

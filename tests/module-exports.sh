@@ -28,7 +28,7 @@ do
 	[ "$exported" = spw_module ] || fail "$name exports" $exported
 	extra=$(readelf -dW "$module" |
 		sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
-		grep -vE '^(libc|libdl|ld-linux.*|lib.san)\.so' |
+		grep -vE '^(libc|libdl|ld-linux.*|lib[a-z]+san)\.so' |
 		grep -vE "^($(may_need "$name"))\.so" || :)
 	[ -z "$extra" ] || fail "$name needs" $extra
 done

@@ -14,7 +14,7 @@ for pod in */*.pod; do
 		{ cat "$scratch/out"; bad=1; }
 	! grep -q WARNING "$scratch/out" || { cat "$scratch/out"; bad=1; }
 	folder=${pod%%/*}
-	grep -q "^[[:space:]]${pod%.pod}\.[157]\( \\\\\)*$" "$folder/local.mk" ||
+	grep -q "^[[:space:]]${pod%.pod}\.[1357]\( \\\\\)*$" "$folder/local.mk" ||
 		{ echo "$pod is not in $folder/local.mk"; bad=1; }
 done
 [ $count -gt 0 ] || fail "no page found"

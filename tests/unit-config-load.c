@@ -113,6 +113,7 @@ test_accepted(void)
 		{ "tiers", "ram@1G nvme:${X}", "ram@1G nvme:${X}" },
 		{ "include", "/a:/b//c/", "/a:/b/c" },
 		{ "include", ":/a::", "/a" },
+		{ "include", "/a\\:b:/c\\\\d\\e", "/a\\:b:/c\\\\d\\\\e" },
 		{ "exclude", "${HOME}/x", NULL },
 		{ "receipt", "/r/$$x.json", "/r/$$x.json" },
 		{ "job", "A.b_c-9", "A.b_c-9" },

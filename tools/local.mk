@@ -2,12 +2,68 @@
 # local.mk -- tools/: the command and the set-up scripts
 
 tools_sources = \
+	tools/args.c \
+	tools/args.h \
+	tools/asks.c \
+	tools/asks.h \
+	tools/child.c \
+	tools/child.h \
+	tools/childenv.c \
+	tools/childenv.h \
+	tools/chosen.c \
+	tools/chosen.h \
+	tools/cmd-agent.c \
 	tools/cmd-config.c \
+	tools/cmd-drain.c \
+	tools/cmd-recover.c \
+	tools/cmd-run.c \
+	tools/cmd-status.c \
+	tools/cmd-version.c \
 	tools/commands.h \
-	tools/spillway.c
+	tools/handover.c \
+	tools/handover.h \
+	tools/homing.c \
+	tools/homing.h \
+	tools/jobname.c \
+	tools/jobname.h \
+	tools/join.c \
+	tools/join.h \
+	tools/json.c \
+	tools/json.h \
+	tools/keeper.c \
+	tools/keeper.h \
+	tools/library.c \
+	tools/library.h \
+	tools/program.c \
+	tools/program.h \
+	tools/receipt.c \
+	tools/receipt.h \
+	tools/segments.c \
+	tools/segments.h \
+	tools/show.c \
+	tools/show.h \
+	tools/spillway.c \
+	tools/unhomed.c \
+	tools/unhomed.h \
+	tools/verify.c \
+	tools/verify.h
+
+dist_bin_SCRIPTS = \
+	tools/spillway-mpirun
 
 man_pages += \
-	tools/spillway.1
+	tools/spillway.1 \
+	tools/spillway-agent.1 \
+	tools/spillway-drain.1 \
+	tools/spillway-mpirun.1 \
+	tools/spillway-recover.1 \
+	tools/spillway-run.1 \
+	tools/spillway-status.1 \
+	tools/spillway.conf.5 \
+	tools/spillway-errors.7 \
+	tools/spillway-tiers.7
+
+dist_doc_DATA = tools/spillway.conf.sample
 
 EXTRA_DIST += \
 	tools/check \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unit-config-text.c -- messages: caret, cutting, escapes, masks, guesses */
+/* unit-config-messages.c -- caret, cutting, escapes, masks, guesses */
 
 #include "shm/diag.h"
 #include "shm/expand.h"
@@ -130,6 +130,7 @@ test_secrets(void)
 		{ "s3://b+region=eu", -1, 0 }, { "nvme:/a:b@20G", -1, 0 },
 		{ "nvme:scratch@20G", -1, 0 }, { "", -1, 0 },
 		{ "nvme:/secret/key/token@8G", -1, 0 }, { "+password=", -1, 0 },
+		{ "redis://@host", -1, 0 }, { "x:@", -1, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -172,18 +173,24 @@ test_expand(void)
 		int r;
 
 		spw_text_init(&t, buf, sizeof(buf));
-		r = spw_expand(cases[i].in, strlen(cases[i].in), env, true,
-			       &t, &f);
+		r = spw_expand(cases[i].in, strlen(cases[i].in), env,
+			       SPW_EXPAND_PERCENT, &t, &f);
 		CHECK(r == cases[i].r);
 		if (!r)
 			SAME(buf, cases[i].out);
 	}
 	spw_text_init(&t, buf, sizeof(buf));
-	CHECK(spw_expand("a$HOME%4", 8, env, true, &t, &f) == -EILSEQ);
+	CHECK(spw_expand("a$HOME%4", 8, env, SPW_EXPAND_PERCENT, &t, &f)
+	      == -EILSEQ);
 	CHECK(f.at == 6 && f.len == 2);
 	spw_text_init(&t, buf, sizeof(buf));
-	CHECK(!spw_expand("100%", 4, NULL, false, &t, &f));
-	CHECK(spw_expand("$HOME", 5, NULL, false, &t, &f) == -ENOENT);
+	CHECK(!spw_expand("100%", 4, NULL, SPW_EXPAND_PATH, &t, &f));
+	CHECK(spw_expand("$HOME", 5, NULL, SPW_EXPAND_PATH, &t, &f)
+	      == -ENOENT);
+	spw_text_init(&t, buf, sizeof(buf));
+	CHECK(!spw_expand("a\\:b\\\\c\\d\\", 10, NULL, SPW_EXPAND_LIST, &t,
+			  &f));
+	SAME(buf, "a:b\\c\\d\\");
 }
 
 static void

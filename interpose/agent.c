@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent.c -- a drainer for a segment that has none */
+
+/*
+ * Whoever needs a drainer and finds none comes here. The agent is a process
+ * of its own: `spillway agent --segment PATH` from where this library was
+ * built or installed. The program must not notice it. It is the child of a
+ * child that ended, so it is nobody's here; that child has no exit signal,
+ * so there is no SIGCHLD and wait() does not see it; and both share our
+ * memory until the exec, as with vfork, so a large program pays nothing.
+ *
+ * Nobody waits for the agent to be up: what is written rests in the segment
+ * meanwhile, and who waits for it to be home looks again. An agent that has
+ * not taken the drainer's lock after START_MS is given up, and a thread of
+ * this process takes its place. That thread dies with the process, so the
+ * process does not end before everything is home.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <sys/wait.h>
+
+#include "interpose/agent.h"
+#include "interpose/front.h"
+#include "interpose/leave.h"
+#include "interpose/real.h"
+#include "shm/conf.h"
+#include "shm/sys.h"
+#include "shm/text.h"
+
+enum {
+	LOOK_MS = 50,			/* between looks at the lock */
+	START_MS = 2000,
+	RETRY_MS = 5000,		/* after a failure */
+	STACK_LEN = 32768,		/* of each of the two children */
+	SIGNALS = 64,
+};
+
+/* What libspillway-engine.so exports. start makes its threads, which inherit
+ * a mask with all signals blocked, and returns 0 or a negative errno; forget
+ * is for a forked child, which has the descriptors but not the threads. */
+typedef int engine_start_fn(const char *segment_path);
+typedef void engine_forget_fn(void);
+
+static char library[PATH_MAX];		/* this object; "" when unknown */
+
+static struct {
+	_Atomic int64_t fine;		/* when all was well, ms */
+	_Atomic int64_t started;	/* when an agent was started; 0: no */
+	_Atomic uint32_t epoch;		/* seg.drainer_epoch at that time */
+	_Atomic int64_t failed;		/* when none could be had; 0: no */
+	_Atomic bool busy;		/* somebody is at it */
+	_Atomic bool is_thread;		/* it runs in this process */
+	engine_forget_fn *_Atomic forget;
+} drainer;
+
+static const char *
+base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void
+find_library(void)
+{
+	struct spw_text t;
+	Dl_info info;
+
+	if (library[0] || !dladdr(&drainer, &info) || !info.dli_fname)
+		return;
+	spw_text_init(&t, library, sizeof(library));
+	if (info.dli_fname[0] != '/') {
+		long n = spw_syscall(SYS_getcwd, (long)library,
+				     sizeof(library), 0, 0, 0, 0);
+
+		t.len = n > 0 ? (size_t)n - 1 : 0;
+		spw_text_putc(&t, '/');
+	}
+	spw_text_put(&t, info.dli_fname);
+	if (t.cut)
+		library[0] = '\0';
+}
+
+bool
+spw_agent_is_named_in(const char *preload)
+{
+	const char *name = base_name(library);
+	size_t len = strlen(name);
+
+	while (len && *preload) {
+		size_t n = strcspn(preload, ": ");
+
+		if (n >= len && memcmp(preload + n - len, name, len) == 0 &&
+		    (n == len || preload[n - len - 1] == '/'))
+			return true;
+		preload += n + (preload[n] != '\0');
+	}
+	return false;
+}
+
+/* 1 when somebody has the drainer's lock, or its last I/O goes on; 0 when
+ * nobody; -ESTALE when the segment was removed under this name. */
+static int
+has_holder(const struct spw_map *map)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET,
+		.l_start = SPW_LOCK_BYTE_DRAINER, .l_len = 1,
+	};
+	int fd = spw_sys_open(map->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return fd == -ENOENT ? -ESTALE : fd;
+	r = spw_sys_fstat(fd, &st);
+	if (r == 0 && st.st_ino != map->ino)
+		r = -ESTALE;
+	if (r == 0)
+		r = spw_sys_fcntl(fd, F_OFD_GETLK, (long)&lock);
+	spw_sys_close(fd);
+	return r < 0 ? r : lock.l_type != F_UNLCK;
+}
+
+static bool
+is_executable(const char *path)
+{
+	return spw_syscall(SYS_faccessat, AT_FDCWD, (long)path, X_OK, 0, 0,
+			   0) == 0;
+}
+
+/* The directory of this library ends in tail: the other place relative to
+ * what is before it. */
+static bool
+beside(const char *tail, const char *other, char *buf, size_t cap)
+{
+	size_t dir = (size_t)(base_name(library) - library);
+	size_t len = strlen(tail);
+	struct spw_text t;
+
+	if (dir <= len + 1 || library[dir - 1] != '/' ||
+	    memcmp(library + dir - 1 - len, tail, len) != 0)
+		return false;
+	spw_text_init(&t, buf, cap);
+	spw_text_putn(&t, library, dir - 1 - len);
+	spw_text_put(&t, other);
+	return !t.cut && is_executable(buf);
+}
+
+/* The command in the build tree, or as it was installed, also when the tree
+ * was moved as a whole. */
+static bool
+find_command(char *buf, size_t cap)
+{
+	const char *lib = SPW_LIBDIR, *bin = SPW_BINDIR "/spillway";
+
+	if (beside("/.libs", "/spillway", buf, cap))
+		return true;
+	for (;;) {
+		const char *slash = strchr(lib + 1, '/');
+
+		if (beside(lib, bin, buf, cap))
+			return true;
+		/* Without the directory that both begin with. */
+		if (!slash ||
+		    strncmp(lib, bin, (size_t)(slash - lib) + 1) != 0)
+			break;
+		bin += slash - lib;
+		lib = slash;
+	}
+	if (strlen(SPW_BINDIR "/spillway") >= cap)
+		return false;
+	strcpy(buf, SPW_BINDIR "/spillway");
+	return is_executable(buf);
+}
+
+struct launch {				/* shared by parent and children */
+	const char *command;
+	char *const *argv;
+	char **envp;
+	char *stack;			/* top of the grandchild's */
+	int err;			/* why there is no agent, negative */
+};
+
+static void
+close_all(void)
+{
+	struct rlimit limit = { 1024, 1024 };
+
+	if (spw_syscall(SYS_close_range, 3, -1u, 0, 0, 0, 0) == 0)
+		return;
+	(void)spw_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit,
+			  0, 0);
+	for (int fd = 3; fd < (int)SPW_MIN(limit.rlim_cur, 65536u); fd++)
+		spw_sys_close(fd);
+}
+
+static void
+reset_signals(void)
+{
+	const long nothing[4] = { (long)SIG_DFL };
+
+	for (int sig = 1; sig <= SIGNALS; sig++)
+		(void)spw_syscall(SYS_rt_sigaction, sig, (long)nothing, 0,
+				  sizeof(long), 0, 0);
+	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK,
+			  (long)&nothing[1], 0, sizeof(long), 0, 0);
+}
+
+/* In our memory: system calls only. */
+static int
+become_agent(void *arg)
+{
+	struct launch *l = arg;
+	int null = spw_sys_open("/dev/null", O_RDWR, 0);
+
+	(void)spw_syscall(SYS_setsid, 0, 0, 0, 0, 0, 0);
+	for (int fd = 0; fd <= 2; fd++)
+		if (null != fd)
+			(void)spw_syscall(SYS_dup3, null, fd, 0, 0, 0, 0);
+	close_all();
+	(void)spw_syscall(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
+	(void)spw_syscall(SYS_umask, 077, 0, 0, 0, 0, 0);
+	reset_signals();
+	l->err = (int)spw_syscall(SYS_execve, (long)l->command,
+				  (long)l->argv, (long)l->envp, 0, 0, 0);
+	spw_syscall(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+	__builtin_unreachable();
+}
+
+static int
+make_orphan(void *arg)
+{
+	struct launch *l = arg;
+
+	if (REAL(clone)(become_agent, l->stack, CLONE_VM | CLONE_VFORK, l) < 0)
+		l->err = -EAGAIN;
+	spw_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	__builtin_unreachable();
+}
+
+static int
+launch(struct launch *l, char *stack)
+{
+	unsigned long all = -1ul, mask;
+	int pid, saved = errno;
+
+	l->err = 0;
+	l->stack = stack + 2 * STACK_LEN;
+	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
+			  (long)&mask, sizeof(mask), 0, 0);
+	pid = REAL(clone)(make_orphan, stack + STACK_LEN,
+			  CLONE_VM | CLONE_VFORK, l);
+	if (pid < 0)
+		l->err = -errno;
+	else
+		while (spw_syscall(SYS_wait4, pid, 0, __WALL, 0, 0, 0) ==
+		       -EINTR)
+			;
+	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0,
+			  sizeof(mask), 0, 0);
+	errno = saved;
+	return l->err;
+}
+
+/* The agent reads the same settings, but is not to be preloaded. */
+static bool
+is_for_agent(const char *variable)
+{
+	static const char *const dropped[] = {
+		"LD_PRELOAD=", "LD_AUDIT=", "SPILLWAY_HANDOVER=",
+	};
+
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
+		if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0)
+			return false;
+	return true;
+}
+
+static int
+start_agent(const struct spw_map *map)
+{
+	char command[PATH_MAX];
+	char *const argv[] = { command, "agent", "--segment",
+			       (char *)map->path, NULL };
+	struct launch l = { .command = command, .argv = argv };
+	size_t n = 1, len;
+	char *memory;
+	int r;
+
+	if (!find_command(command, sizeof(command)))
+		return -ENOENT;
+	for (char **e = environ; e && *e; e++)
+		n++;
+	len = 2 * STACK_LEN + n * sizeof(char *);
+	memory = spw_sys_mmap(NULL, len, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	l.envp = (char **)(memory + 2 * STACK_LEN);
+	for (size_t i = 0, k = 0; environ && i < n - 1 && environ[i]; i++)
+		if (is_for_agent(environ[i]))
+			l.envp[k++] = environ[i];
+	r = launch(&l, memory);
+	(void)spw_sys_munmap(memory, len);
+	return r;
+}
+
+static int
+start_thread(const struct spw_map *map)
+{
+	static const char engine[] = "libspillway-engine.so";
+	unsigned long all = -1ul, mask;
+	char path[PATH_MAX];
+	engine_start_fn *start = NULL;
+	struct spw_text t;
+	void *object;
+	int r = -ENOENT;
+
+	spw_text_init(&t, path, sizeof(path));
+	spw_text_putn(&t, library, (size_t)(base_name(library) - library));
+	spw_text_put(&t, engine);
+	/* Threads inherit the mask, those a library starts when it is loaded
+	 * included. */
+	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
+			  (long)&mask, sizeof(mask), 0, 0);
+	object = t.cut ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (object)
+		start = (engine_start_fn *)dlsym(object,
+						 "spw_engine_thread_start");
+	if (start) {
+		atomic_store(&drainer.forget, (engine_forget_fn *)
+			     dlsym(object, "spw_engine_thread_forget"));
+		r = start(map->path);
+		atomic_store(&drainer.is_thread, r == 0);
+	}
+	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0,
+			  sizeof(mask), 0, 0);
+	return r;
+}
+
+static int
+start_one(const struct spw_map *map, int64_t now)
+{
+	int mode = spw_front_drainer_mode(), r = -ETIMEDOUT;
+	bool late = atomic_exchange(&drainer.started, 0) != 0;
+
+	find_library();
+	if (mode != SPW_DRAINER_THREAD && !late) {
+		atomic_store(&drainer.epoch,
+			     atomic_load(&map->seg->drainer_epoch));
+		r = start_agent(map);
+		if (r == 0)
+			atomic_store(&drainer.started, now);
+	}
+	if (r < 0 && mode != SPW_DRAINER_AGENT)
+		r = start_thread(map);
+	return r;
+}
+
+static void
+fail(int64_t now, int err)
+{
+	static _Atomic bool said;
+
+	atomic_store(&drainer.failed, now);
+	if (!atomic_exchange(&said, true))
+		spw_front_say("no drainer can be started", err);
+}
+
+/* One that began to serve and left again counts as well. */
+static bool
+is_coming(const struct spw_map *map, int64_t now)
+{
+	int64_t started = atomic_load(&drainer.started);
+
+	if (started && atomic_load(&map->seg->drainer_epoch) !=
+	    atomic_load(&drainer.epoch))
+		atomic_store(&drainer.started, started = 0);
+	return started && now - started < START_MS;
+}
+
+static int
+look(const struct spw_map *map, int64_t now)
+{
+	int r = has_holder(map);
+
+	if (r > 0)
+		atomic_store(&drainer.started, 0);
+	else if (r == 0 && !is_coming(map, now))
+		r = start_one(map, now);
+	if (r < 0) {
+		fail(now, -r);
+		return -ENODEV;
+	}
+	atomic_store(&drainer.failed, 0);
+	atomic_store(&drainer.fine, now);
+	return 0;
+}
+
+int
+spw_agent_need(struct spw_map *map)
+{
+	int64_t now = spw_now_ms(), failed = atomic_load(&drainer.failed);
+	bool idle = false;
+	int r;
+
+	if (now - atomic_load(&drainer.fine) < LOOK_MS)
+		return 0;
+	if (failed && now - failed < RETRY_MS)
+		return -ENODEV;
+	if (!atomic_compare_exchange_strong(&drainer.busy, &idle, true))
+		return 0;
+	r = look(map, now);
+	atomic_store(&drainer.busy, false);
+	return r;
+}
+
+/* A drainer that is a thread of the parent stays there. */
+void
+spw_agent_forked(void)
+{
+	engine_forget_fn *forget = atomic_exchange(&drainer.forget, NULL);
+
+	atomic_store(&drainer.busy, false);
+	atomic_store(&drainer.failed, 0);
+	atomic_store(&drainer.is_thread, false);
+	if (forget)
+		forget();
+}
+
+static bool
+is_dirty(const struct spw_map *map)
+{
+	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_BLOCKS]
+					 .ready),
+			     map->counts[SPW_POOL_BLOCKS]);
+
+	for (uint32_t i = 0; i < n / 64; i++)
+		if (atomic_load_explicit(&map->dirty[i],
+					 memory_order_relaxed))
+			return true;
+	return false;
+}
+
+/* What we leave behind should have a drainer, if ours died unnoticed. One
+ * that ends with the process brings everything home first. */
+void
+spw_agent_finish(void)
+{
+	int saved = errno;
+
+	if (!atomic_load(&spw_front.attached))
+		return;
+	if (is_dirty(&spw_front.map))
+		(void)spw_agent_need(&spw_front.map);
+	if (atomic_load(&drainer.is_thread))
+		(void)spw_settle_all();
+	errno = saved;
+}
+
+SPW_WRAP void
+_exit(int status)
+{
+	spw_agent_finish();
+	REAL(_exit)(status);
+	__builtin_unreachable();
+}
+SPW_ALIAS(_Exit, _exit);
+
+static __attribute__((constructor)) void
+set_up(void)
+{
+	find_library();
+}
+
+/* Streams are flushed by libc after the last destructor: too late. */
+static __attribute__((destructor)) void
+tear_down(void)
+{
+	if (atomic_load(&drainer.is_thread))
+		(void)fflush(NULL);
+	spw_agent_finish();
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent.h -- seeing to it that somebody drains */
+#ifndef SPW_INTERPOSE_AGENT_H
+#define SPW_INTERPOSE_AGENT_H
+
+#include "shm/seg.h"
+
+/* Cheap while a drainer lives; starts one otherwise. 0, or a negative errno
+ * when none can be had. */
+int spw_agent_need(struct spw_map *map);
+
+/* In a forked child: the parent's drain thread is not here. */
+void spw_agent_forked(void);
+
+/* Before this process, or its image, ends: what it leaves behind has a
+ * drainer, or is home. */
+void spw_agent_finish(void);
+
+/* True when this value of LD_PRELOAD loads us. */
+bool spw_agent_is_named_in(const char *preload);
+
+#endif

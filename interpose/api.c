@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* api.c -- the functions of spillway.h */
+#include "interpose/spillway.h"
+
+#include <errno.h>
+
+#include "interpose/leave.h"
+#include "shm/blocks.h"
+#include "shm/text.h"
+
+int
+spillway_flush(int fd)
+{
+	if (fd < -1 || (fd >= 0 && spw_sys_fcntl(fd, F_GETFD, 0) < 0))
+		return (int)spw_ret(-EBADF);
+	return (int)spw_ret(fd == -1 ? spw_settle_all() : spw_settle_fd(fd));
+}
+
+static void
+count(const struct spw_map *map, uint32_t file, struct spillway_info *info)
+{
+	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
+					     [SPW_POOL_BLOCKS].ready),
+				 map->counts[SPW_POOL_BLOCKS]);
+
+	for (uint32_t i = 0; i < ready; i++) {
+		const struct spw_block *b = &map->blocks[i];
+
+		if (b->file != file ||
+		    !(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
+		      SPW_IN_USE))
+			continue;
+		info->bytes_cached += SPW_BLOCK_SIZE;
+		if (spw_block_is_dirty(b))
+			info->bytes_dirty += SPW_BLOCK_SIZE;
+	}
+}
+
+int
+spillway_query(int fd, struct spillway_info *ret_info)
+{
+	struct spillway_info info = { .size = sizeof(info) };
+	struct spw_text t;
+	struct spw_grip g;
+
+	if (spw_sys_fcntl(fd, F_GETFD, 0) < 0)
+		return (int)spw_ret(-EBADF);
+	if (ret_info->size != sizeof(info))
+		return (int)spw_ret(-EINVAL);
+	if (spw_fdtab_peek(fd, &g)) {
+		enum spw_bypass why = atomic_load(&g.f->bypass);
+
+		info.managed = 1;
+		info.cached = why == SPW_BYPASS_NONE;
+		info.pinned = (atomic_load(&g.f->flags) & SPW_FILE_PINNED)
+			      != 0;
+		spw_text_init(&t, info.bypass, sizeof(info.bypass));
+		if (why)
+			spw_text_put(&t, spw_bypass_name(why));
+		count(g.me->map, g.t.file, &info);
+	}
+	*ret_info = info;
+	return 0;
+}
+
+int
+spillway_pin(int fd, int pin)
+{
+	struct spw_grip g;
+
+	if (!spw_fdtab_peek(fd, &g))
+		return (int)spw_ret(-EBADF);
+	if (pin)
+		atomic_fetch_or(&g.f->flags, SPW_FILE_PINNED);
+	else
+		atomic_fetch_and(&g.f->flags, ~(uint32_t)SPW_FILE_PINNED);
+	return 0;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fdtab.c -- managing descriptors: open, close, dup, hand on */
+#include "interpose/fdtab.h"
+
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "interpose/leave.h"
+#include "shm/proc.h"
+#include "shm/text.h"
+
+_Atomic uint32_t spw_fdtab[SPW_FD_MAX];
+
+static int64_t
+nanoseconds(const struct statx_timestamp *ts)
+{
+	return ts->tv_sec * 1000000000 + ts->tv_nsec;
+}
+
+static bool
+look(int fd, struct spw_grip *g)
+{
+	uint32_t ofd;
+
+	if ((unsigned)fd >= SPW_FD_MAX)
+		return false;
+	ofd = atomic_load_explicit(&spw_fdtab[fd], memory_order_relaxed);
+	if (!ofd)
+		return false;
+	g->me = spw_front_me();
+	g->ofd = &spw_front.map.ofds[ofd - 1];
+	g->t.file = g->ofd->file;
+	g->t.fd = fd;
+	g->t.readable = atomic_load_explicit(&g->ofd->flags,
+					     memory_order_relaxed) &
+			SPW_OFD_READ;
+	g->f = &spw_front.map.files[g->t.file];
+	return g->me != NULL;
+}
+
+void
+spw_fdtab_step_slow(struct spw_grip *g)
+{
+	(void)spw_sys_lseek(g->t.fd, (int64_t)atomic_load(&g->ofd->pos),
+			    SEEK_SET);
+}
+
+/* stdio wrote through the kernel: it goes on from there. */
+static void
+leave_if_out_of_step(struct spw_grip *g)
+{
+	int64_t pos = spw_sys_lseek(g->t.fd, 0, SEEK_CUR);
+
+	if (pos < 0 || (uint64_t)pos == atomic_load(&g->ofd->pos))
+		return;
+	atomic_store(&g->ofd->pos, (uint64_t)pos);
+	(void)spw_leave(g->t.fd, SPW_BYPASS_STDIO);
+}
+
+/* Whether this description may be cached under a standard number. */
+static bool
+suits_stdout(int fd, uint32_t flags)
+{
+	return fd == STDOUT_FILENO && flags & SPW_OFD_WRITE &&
+	       !(flags & (SPW_OFD_APPEND | SPW_OFD_KERNEL));
+}
+
+bool
+spw_fdtab_peek(int fd, struct spw_grip *ret)
+{
+	return look(fd, ret);
+}
+
+bool
+spw_fdtab_grip(int fd, struct spw_grip *ret)
+{
+	if (!look(fd, ret))
+		return false;
+	if (SPW_UNLIKELY(atomic_load_explicit(&ret->f->bypass,
+					      memory_order_acquire)))
+		spw_fdtab_to_kernel(ret);
+	else if (SPW_UNLIKELY(atomic_load_explicit(&ret->ofd->flags,
+						   memory_order_relaxed) &
+			      SPW_OFD_STDOUT))
+		leave_if_out_of_step(ret);
+	return !(atomic_load_explicit(&ret->ofd->flags,
+				      memory_order_acquire) & SPW_OFD_KERNEL);
+}
+
+void
+spw_fdtab_to_kernel(struct spw_grip *g)
+{
+	struct spw_ofd *o = g->ofd;
+
+	if (atomic_load(&o->flags) & SPW_OFD_KERNEL)
+		return;
+	spw_guard_enter();
+	spw_lock(g->me, SPW_LOCK_OFD, &o->lock);
+	if (!(atomic_load(&o->flags) & SPW_OFD_KERNEL)) {
+		/* In step, or ahead of us: stdio's position counts. */
+		if (!(atomic_load(&o->flags) & SPW_OFD_STDOUT))
+			(void)spw_sys_lseek(g->t.fd,
+					    (int64_t)atomic_load(&o->pos),
+					    SEEK_SET);
+		atomic_fetch_or(&o->flags, SPW_OFD_KERNEL);
+	}
+	spw_unlock(&o->lock);
+	spw_guard_leave();
+}
+
+/* The file's own name, as the kernel knows it. */
+static bool
+path_of(int fd, char *path, size_t cap)
+{
+	char link[32];
+	struct spw_text t;
+	int64_t n;
+
+	spw_text_init(&t, link, sizeof(link));
+	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
+	n = spw_sys_readlink(link, path, cap - 1);
+	if (n <= 0 || (size_t)n == cap - 1)
+		return false;
+	path[n] = '\0';
+	return true;
+}
+
+static uint32_t
+ofd_flags(int flags)
+{
+	uint32_t mode = (flags & O_ACCMODE) == O_RDONLY ? SPW_OFD_READ
+			: (flags & O_ACCMODE) == O_WRONLY ? SPW_OFD_WRITE
+			: SPW_OFD_READ | SPW_OFD_WRITE;
+
+	return mode | (flags & O_APPEND ? SPW_OFD_APPEND : 0);
+}
+
+/* Why this opening cannot be cached, if so. */
+static enum spw_bypass
+misfit(int fd, int flags, const struct statx *stx)
+{
+	if (fd <= 2 && !suits_stdout(fd, ofd_flags(flags)))
+		return SPW_BYPASS_STDIO;
+	if (atomic_load(&spw_front.rings))
+		return SPW_BYPASS_IO_URING;
+	if (flags & O_DIRECT)
+		return SPW_BYPASS_DIRECT;
+	if (flags & (O_SYNC | O_DSYNC))
+		return SPW_BYPASS_SYNC;
+	/* Created without the right to be opened for writing once more: the
+	 * drainer, another process, could not get at it. */
+	if ((flags & O_CREAT) && (flags & O_ACCMODE) != O_RDONLY &&
+	    spw_sys_geteuid() != 0 && stx->stx_uid == spw_sys_geteuid() &&
+	    !(stx->stx_mode & S_IWUSR))
+		return SPW_BYPASS_NO_REOPEN;
+	return SPW_BYPASS_NONE;
+}
+
+/* Somebody outside changed the file: what we cached of it is old. What was
+ * seen at the open may be older still, if the drainer came home since; behind
+ * the gate, with nothing left to bring home, the kernel tells the truth. */
+static void
+refresh(struct spw_me *me, uint32_t file, int fd,
+	const struct spw_file_seen *seen)
+{
+	struct spw_file *f = &me->map->files[file];
+	struct stat st;
+
+	if (spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
+	    (atomic_load(&f->size) == seen->size &&
+	     atomic_load(&f->home_mtime) == seen->mtime))
+		return;
+	spw_gate_close(me, file);
+	if (!spw_file_is_unsettled(f) && spw_sys_fstat(fd, &st) == 0 &&
+	    (atomic_load(&f->size) != (uint64_t)st.st_size ||
+	     atomic_load(&f->home_mtime) != spw_nanoseconds(&st.st_mtim))) {
+		spw_gate_drop(me, file, 0);
+		atomic_store(&f->size, (uint64_t)st.st_size);
+		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
+		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
+		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_TIMES);
+	}
+	spw_gate_open(me, file);
+}
+
+static bool
+enter_fd(struct spw_me *me, int fd, uint32_t ofd)
+{
+	if (spw_proc_set_fd(me, spw_front.proc, fd, ofd + 1) < 0)
+		return false;
+	atomic_store_explicit(&spw_fdtab[fd], ofd + 1, memory_order_release);
+	return true;
+}
+
+/* Puts fd into the tables; false when there is no room for it. */
+static bool
+manage(struct spw_me *me, int fd, uint32_t flags,
+       const struct spw_file_seen *seen)
+{
+	uint32_t file, ofd;
+	int r = spw_file_open(me, seen, &file);
+
+	if (r < 0) {
+		spw_bypass_count(me->map, r == -ENAMETOOLONG
+				 ? SPW_BYPASS_PATH_TOO_LONG
+				 : SPW_BYPASS_NO_ROOM);
+		return false;
+	}
+	refresh(me, file, fd, seen);
+	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
+		if (enter_fd(me, fd, ofd))
+			return true;
+		spw_ofd_unref(me, ofd);
+	} else {
+		spw_file_close(me, file);
+	}
+	spw_bypass_count(me->map, SPW_BYPASS_NO_ROOM);
+	return false;
+}
+
+static bool
+see(int fd, struct statx *stx, char *path, size_t cap,
+    struct spw_file_seen *ret)
+{
+	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
+			  STATX_BTIME, stx) < 0 || !S_ISREG(stx->stx_mode))
+		return false;
+	*ret = (struct spw_file_seen){
+		.id = { makedev(stx->stx_dev_major, stx->stx_dev_minor),
+			stx->stx_ino },
+		.btime = stx->stx_mask & STATX_BTIME
+			 ? nanoseconds(&stx->stx_btime) : 0,
+		.mtime = nanoseconds(&stx->stx_mtime), .size = stx->stx_size,
+		.path = path, .pid = (uint32_t)spw_sys_getpid(), .fd = fd,
+	};
+	return path_of(fd, path, cap);
+}
+
+void
+spw_fdtab_opened(int fd, int flags)
+{
+	struct spw_file_seen seen;
+	char path[SPW_FILE_PATH + 16];
+	enum spw_bypass why;
+	struct statx stx;
+	struct spw_me *me;
+
+	if ((unsigned)fd >= SPW_FD_MAX)
+		return;
+	if (spw_fdtab[fd])		/* closed behind our back */
+		(void)spw_fdtab_closing(fd);
+	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert) ||
+	    flags & (O_PATH | O_DIRECTORY))
+		return;
+	if (!see(fd, &stx, path, sizeof(path), &seen) ||
+	    !spw_front_wants(path) || stx.stx_nlink == 0 ||
+	    spw_front_attach() < 0)
+		return;
+	me = spw_front_me();
+	why = misfit(fd, flags, &stx);
+	if (!me || !manage(me, fd, ofd_flags(flags) |
+			   (fd == STDOUT_FILENO ? SPW_OFD_STDOUT : 0), &seen))
+		return;
+	if (why)
+		(void)spw_leave(fd, why);
+}
+
+void
+spw_fdtab_inherited(int fd)
+{
+	struct spw_file_seen seen;
+	char path[SPW_FILE_PATH + 16];
+	struct spw_me *me = spw_front_me();
+	struct statx stx;
+	int flags = spw_sys_fcntl(fd, F_GETFL, 0);
+
+	if (flags < 0 || flags & O_PATH || !me ||
+	    !see(fd, &stx, path, sizeof(path), &seen) ||
+	    spw_file_find(me->map, &seen.id) == SPW_NONE)
+		return;
+	if (manage(me, fd, ofd_flags(flags) | SPW_OFD_KERNEL, &seen))
+		(void)spw_leave(fd, SPW_BYPASS_EXEC);
+}
+
+int
+spw_fdtab_closing(int fd)
+{
+	struct spw_me *me;
+	uint32_t ofd;
+	int err;
+
+	if (!spw_fdtab_has(fd))
+		return 0;
+	ofd = atomic_exchange(&spw_fdtab[fd], 0);
+	me = ofd ? spw_front_me() : NULL;
+	if (!me)
+		return 0;
+	err = spw_ofd_error(me->map, &me->map->ofds[ofd - 1]);
+	(void)spw_proc_set_fd(me, spw_front.proc, fd, 0);
+	spw_ofd_unref(me, ofd - 1);
+	return err;
+}
+
+void
+spw_fdtab_closing_range(unsigned first, unsigned last)
+{
+	if (!atomic_load(&spw_front.attached))
+		return;
+	for (unsigned fd = first; fd <= last && fd < SPW_FD_MAX; fd++)
+		(void)spw_fdtab_closing((int)fd);
+}
+
+void
+spw_fdtab_duped(int from, int to)
+{
+	struct spw_grip g;
+
+	if (from == to)
+		return;
+	if (spw_fdtab_has(to))
+		(void)spw_fdtab_closing(to);
+	if (!look(from, &g))
+		return;
+	spw_ofd_ref(g.me->map, (uint32_t)(g.ofd - g.me->map->ofds));
+	if (to >= SPW_FD_MAX ||
+	    !enter_fd(g.me, to, (uint32_t)(g.ofd - g.me->map->ofds))) {
+		/* The copy is not ours to track: the kernel serves both. */
+		spw_ofd_unref(g.me, (uint32_t)(g.ofd - g.me->map->ofds));
+		(void)spw_leave(from, SPW_BYPASS_NO_ROOM);
+		return;
+	}
+	if (to > 2)
+		return;
+	if (!suits_stdout(to, atomic_load(&g.ofd->flags))) {
+		(void)spw_leave(to, SPW_BYPASS_STDIO);
+		return;
+	}
+	if (atomic_fetch_or(&g.ofd->flags, SPW_OFD_STDOUT) & SPW_OFD_STDOUT)
+		leave_if_out_of_step(&g);	/* stdio had it before */
+	spw_fdtab_step(&g);
+}
+
+uint32_t
+spw_fdtab_prepare_child(void)
+{
+	uint32_t child = SPW_NONE;
+	struct spw_me *me;
+
+	if (!atomic_load(&spw_front.attached))
+		return SPW_NONE;
+	me = spw_front_me();
+	if (!me || spw_proc_copy(me, spw_front.proc, &child) < 0)
+		return SPW_NONE;
+	return child;
+}
+
+void
+spw_fdtab_abandon_child(uint32_t proc)
+{
+	struct spw_me *me = spw_front_me();
+
+	if (me && proc != SPW_NONE)
+		spw_proc_release(me, proc);
+}

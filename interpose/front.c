@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* front.c -- Spillway's life in a program: settings, segment, lanes */
+
+/*
+ * The constructor reads the settings and looks up the real functions; it does
+ * not touch the segment. That is joined, or made, at the first open of a file
+ * that is to be managed. Anything that goes wrong leaves the program alone:
+ * one line, and from then on every wrapper calls the real function.
+ */
+#include "interpose/front.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include "interpose/agent.h"
+#include "interpose/fdtab.h"
+#include "interpose/real.h"
+#include "interpose/signals.h"
+#include "shm/conf.h"
+#include "shm/job.h"
+#include "shm/lane.h"
+#include "shm/proc.h"
+#include "shm/text.h"
+
+struct spw_front spw_front = { .proc = SPW_NONE, .fsize_limit = UINT64_MAX };
+
+static struct spw_config config;
+static struct spw_tierlist tiers;
+static struct spw_dirs include, exclude;	/* free of links */
+
+static __thread struct spw_me my_lane;
+static __thread uint32_t my_epoch;
+static pthread_key_t lane_key;			/* gives lanes back */
+
+void
+spw_front_say(const char *what, int err)
+{
+	char line[512];
+	struct spw_text t;
+
+	if (config.quiet)
+		return;
+	spw_text_init(&t, line, sizeof(line));
+	spw_text_fmt(&t, "spillway: warning: %s", what);
+	if (err)
+		spw_text_fmt(&t, ": %s", spw_diag_errno(err));
+	spw_text_put(&t, "\n");
+	(void)spw_sys_write(2, line, t.len);	/* nobody to tell otherwise */
+}
+
+static void
+say_diag(const struct spw_diag *d)
+{
+	char line[SPW_DIAG_MAX];
+	size_t n = spw_diag_oneline(d, "the program runs without Spillway",
+				    line, sizeof(line));
+
+	(void)spw_sys_write(2, line, n);
+}
+
+bool
+spw_front_wants(const char *path)
+{
+	static const char *const never[] = { "/proc", "/sys", "/dev" };
+	const char *name = strrchr(path, '/');
+	bool in = false;
+
+	if (path[0] != '/' || !name)
+		return false;
+	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++)
+		if (spw_path_is_below(path, never[i]))
+			return false;
+	/* Shared objects are mapped and run; the loader opens them itself. */
+	name = strstr(name, ".so");
+	if (name && (name[3] == '\0' || name[3] == '.'))
+		return false;
+	for (unsigned i = 0; i < include.n && !in; i++)
+		in = spw_path_is_below(path, spw_dirs_get(&include, i));
+	for (unsigned i = 0; i < exclude.n && in; i++)
+		in = !spw_path_is_below(path, spw_dirs_get(&exclude, i));
+	return in;
+}
+
+static void
+resolve(const struct spw_dirs *from, struct spw_dirs *to)
+{
+	char path[SPW_PATH_MAX];
+
+	for (unsigned i = 0; i < from->n; i++) {
+		const char *dir = spw_dirs_get(from, i);
+
+		/* One that does not exist yet counts as it is written. */
+		(void)spw_dirs_add(to, spw_path_real(dir, path) < 0 ? dir
+								   : path);
+	}
+}
+
+/* The segment's own directory and the tiers' are never managed. */
+static void
+exclude_ours(void)
+{
+	(void)spw_dirs_add(&exclude, config.shm_dir);
+	for (unsigned i = 0; i < tiers.n; i++) {
+		const char *place = spw_tierspec_place(&tiers,
+						       &tiers.tier[i]);
+
+		if (place[0] == '/')
+			(void)spw_dirs_add(&exclude, place);
+	}
+}
+
+static bool
+read_settings(void)
+{
+	struct spw_config_source src = { .envp = environ };
+	struct spw_diags diags = { 0 };
+	struct spw_diag diag = { 0 };
+
+	if (spw_config_is_disabled(environ))
+		return false;
+	if (spw_config_load(&src, &config, &diags) < 0) {
+		say_diag(&diags.at[diags.n - 1]);
+		return false;
+	}
+	if (config.disable)
+		return false;
+	if (spw_config_tiers(&config, environ, &tiers, &diag) < 0) {
+		say_diag(&diag);
+		return false;
+	}
+	resolve(&config.include, &include);
+	resolve(&config.exclude, &exclude);
+	exclude_ours();
+	return true;
+}
+
+static uint64_t
+ram_bytes(void)
+{
+	struct spw_diag diag = { 0 };
+
+	if (spw_config_check(&config, &tiers, &diag) < 0) {
+		say_diag(&diag);
+		return 0;
+	}
+	for (unsigned i = 0; i < tiers.n; i++)
+		if (tiers.tier[i].kind == SPW_KIND_RAM)
+			return tiers.tier[i].capacity;
+	return 0;
+}
+
+static int
+create(const char *job)
+{
+	struct spw_seg_request req = {
+		.dir = config.shm_dir, .job = job, .bytes = ram_bytes(),
+		.delay_ms = (uint32_t)(config.drain_delay / 1000000),
+	};
+
+	if (!req.bytes)
+		return -EINVAL;
+	return spw_seg_create(&req, &spw_front.map);
+}
+
+/* A segment nobody serves or uses and that holds bytes is a dead job's. */
+static bool
+is_stale(void)
+{
+	struct spw_map *map = &spw_front.map;
+	bool dirty = false;
+	int fd;
+
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_BLOCKS] / 64; i++)
+		dirty |= atomic_load(&map->dirty[i]) != 0;
+	if (!dirty)
+		return false;
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_PROCS]; i++)
+		if (atomic_load(&map->procs[i].pid) &&
+		    spw_proc_is_alive(map, i))
+			return false;
+	fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
+	if (fd >= 0)
+		spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_DRAINER);
+	return fd != -EAGAIN;
+}
+
+/* 0 with the map; -EEXIST: stale, try another name. */
+static int
+join_or_make(const char *job, bool may_make)
+{
+	char path[SPW_SEG_PATH_MAX];
+	int r = spw_seg_path(config.shm_dir, job, path, sizeof(path));
+
+	if (r < 0)
+		return r;
+	r = spw_seg_attach(path, &spw_front.map);
+	if (r == -ENOENT && may_make) {
+		r = create(job);
+		if (r == -EEXIST)	/* somebody else made it just now */
+			r = spw_seg_attach(path, &spw_front.map);
+		return r;
+	}
+	if (r == 0 && is_stale()) {
+		spw_seg_detach(&spw_front.map);
+		return -EEXIST;
+	}
+	return r;
+}
+
+static int
+find_segment(bool may_make)
+{
+	char job[SPW_JOB_MAX + 8], next[SPW_JOB_MAX + 16];
+	struct spw_text t;
+	int r;
+
+	spw_job_name(&config, environ, job, sizeof(job));
+	r = join_or_make(job, may_make);
+	for (unsigned k = 1; k < 10 && (r == -EEXIST || r == -ESTALE ||
+					r == -EPROTO || r == -EBADMSG); k++) {
+		if (k == 1)
+			spw_front_say("a segment of a dead job holds bytes "
+				      "that are not home; see: "
+				      "spillway recover  [W160]", 0);
+		spw_text_init(&t, next, sizeof(next));
+		spw_text_fmt(&t, "%s.%u", job, k);
+		r = join_or_make(next, may_make);
+	}
+	return r;
+}
+
+static int
+settle_in(void)
+{
+	uint32_t proc;
+	int r = spw_proc_join(&spw_front.map, &proc);
+
+	if (r < 0) {
+		spw_seg_detach(&spw_front.map);
+		return r;
+	}
+	spw_front.proc = proc;
+	atomic_fetch_add(&spw_front.map.seg->attached, 1);
+	atomic_store_explicit(&spw_front.attached, true,
+			      memory_order_release);
+	return 0;
+}
+
+static int
+attach(bool may_make)
+{
+	static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+	int r = 0;
+
+	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
+		return 0;
+	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert))
+		return -ENODEV;
+	spw_guard_enter();
+	pthread_mutex_lock(&once);
+	if (!atomic_load(&spw_front.attached) &&
+	    !atomic_load(&spw_front.inert)) {
+		do {		/* stale: the last to leave removed it */
+			r = find_segment(may_make);
+			if (r < 0)
+				break;
+			r = settle_in();
+		} while (r == -ESTALE);
+		if (r < 0 && (may_make || r != -ENOENT)) {
+			atomic_store(&spw_front.inert, true);
+			spw_front_say("no segment; the program runs without "
+				      "Spillway", -r);
+		}
+	}
+	pthread_mutex_unlock(&once);
+	spw_guard_leave();
+	return r ? r : atomic_load(&spw_front.inert) ? -ENODEV : 0;
+}
+
+int
+spw_front_attach(void)
+{
+	return attach(true);
+}
+
+bool
+spw_front_look(void)
+{
+	static _Atomic int64_t looked;
+	int64_t now;
+
+	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
+		return true;
+	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert))
+		return false;
+	/* No segment a moment ago: a job that starts one now overlaps. */
+	now = spw_now_ms();
+	if (now - atomic_load(&looked) < 2)
+		return false;
+	atomic_store(&looked, now);
+	return attach(false) == 0;
+}
+
+static void
+give_lane_back(void *unused)
+{
+	(void)unused;
+	if (my_lane.lane && my_epoch == spw_front.epoch)
+		spw_lane_release(&my_lane);
+	my_lane.lane = NULL;
+}
+
+static struct spw_me *
+claim_lane(void)
+{
+	spw_guard_enter();
+	while (spw_lane_claim(&spw_front.map, spw_front.proc, &my_lane) < 0)
+		spw_sys_sleep_us(1000);	/* thousands of threads at once */
+	my_epoch = spw_front.epoch;
+	(void)pthread_setspecific(lane_key, &my_lane);
+	spw_guard_leave();
+	return &my_lane;
+}
+
+struct spw_me *
+spw_front_me(void)
+{
+	if (SPW_LIKELY(my_lane.lane && my_epoch == spw_front.epoch))
+		return &my_lane;
+	if (!atomic_load_explicit(&spw_front.attached, memory_order_acquire))
+		return NULL;
+	return claim_lane();
+}
+
+void
+spw_front_forked(uint32_t child_proc)
+{
+	spw_front.epoch++;
+	my_lane.lane = NULL;
+	if (child_proc == SPW_NONE)
+		return;
+	spw_front.proc = child_proc;
+	spw_proc_settle_in(&spw_front.map, child_proc);
+}
+
+int
+spw_front_drainer_mode(void)
+{
+	return (int)config.drainer;
+}
+
+/* Descriptors of managed files that came over exec are the kernel's, and
+ * nobody may cache those files while we hold them. */
+static void
+take_over_inherited(void)
+{
+	if (attach(false) < 0)
+		return;
+	for (int fd = 0; fd < 1024; fd++)
+		spw_fdtab_inherited(fd);
+}
+
+__attribute__((constructor))
+static void
+begin(void)
+{
+	struct rlimit limit;
+
+	spw_real_find_all();
+	if (pthread_key_create(&lane_key, give_lane_back) || !read_settings()) {
+		atomic_store(&spw_front.inert, true);
+		return;
+	}
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	    limit.rlim_cur != RLIM_INFINITY)
+		spw_front.fsize_limit = limit.rlim_cur;
+	spw_gate_need_drainer = spw_agent_need;
+	spw_guard_deliver = spw_signals_deliver;
+	atomic_store(&spw_front.live, true);
+	if (secure_getenv("SPILLWAY_HANDOVER"))
+		take_over_inherited();
+}

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* io.c -- read and write in all their forms, through the cache */
+#include <errno.h>
+#include <limits.h>
+
+#include "interpose/leave.h"
+#include "interpose/real.h"
+
+enum { ROOM_MS = 100 };
+
+/* The kernel moves no more than this per call. */
+#define CALL_MAX ((uint64_t)INT_MAX & ~(uint64_t)4095)
+
+static bool
+may_write(const struct spw_grip *g)
+{
+	return atomic_load_explicit(&g->ofd->flags, memory_order_relaxed) &
+	       SPW_OFD_WRITE;
+}
+
+static bool
+appends(const struct spw_grip *g)
+{
+	return atomic_load_explicit(&g->ofd->flags, memory_order_relaxed) &
+	       SPW_OFD_APPEND;
+}
+
+/* The file left the cache in the middle of a write. Its place is reserved,
+ * so the kernel writes the rest there; the position moves with the file. */
+static int64_t
+write_rest(struct spw_grip *g, const char *buf, uint64_t n, uint64_t off,
+	   uint64_t done)
+{
+	int64_t r;
+
+	if (!done && appends(g))
+		return -ESTALE;		/* the kernel knows where */
+	r = spw_sys_pwrite(g->t.fd, buf + done, n - done, off + done);
+	if (r < 0)
+		return done ? (int64_t)done : r;
+	return (int64_t)done + r;
+}
+
+/*
+ * All n bytes, waiting for room where there is none. A write-back error that
+ * keeps room from coming free ends the wait: a full disk at home must not
+ * become a program that hangs. -ESTALE: the file left the cache meanwhile,
+ * nothing was written.
+ */
+static int64_t
+write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
+{
+	uint64_t done = 0;
+
+	while (done < n) {
+		int64_t r = spw_cache_write(g->me, &g->t,
+					    (const char *)buf + done,
+					    n - done, off + done);
+
+		if (r >= 0) {
+			done += (uint64_t)r;
+			continue;
+		}
+		if (r == -ESTALE)
+			return write_rest(g, buf, n, off, done);
+		if (r != -ENOBUFS)
+			return done ? (int64_t)done : r;
+		spw_gate_wait_room(g->me, ROOM_MS);
+		r = -spw_ofd_error(g->me->map, g->ofd);
+		if (r < 0)
+			return done ? (int64_t)done : r;
+		r = spw_gate_need_drainer(g->me->map);
+		if (r < 0)
+			return done ? (int64_t)done : r;
+	}
+	return (int64_t)done;
+}
+
+/* Past these sizes the kernel has its own opinion, and signals. */
+static bool
+is_too_far(uint64_t off, uint64_t n)
+{
+	return off + n > spw_front.fsize_limit || off + n > 1ull << 43 ||
+	       off + n < off;
+}
+
+/* A touch outside all locks: bad memory faults here. */
+static void
+touch(const void *buf, uint64_t n)
+{
+	const volatile char *p = buf;
+
+	for (uint64_t i = 0; i < n; i += 4096)
+		(void)p[i];
+	if (n)
+		(void)p[n - 1];
+}
+
+static int64_t
+append(struct spw_grip *g, const void *buf, uint64_t n)
+{
+	uint64_t off;
+	int64_t r;
+
+	if (spw_cache_bad_pointer(buf, n))
+		return -EFAULT;
+	touch(buf, n);
+	spw_guard_enter();
+	spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
+	off = atomic_load(&g->f->size);
+	r = is_too_far(off, n) ? -EFBIG : write_at(g, buf, n, off);
+	if (r > 0)
+		atomic_store(&g->ofd->pos, off + (uint64_t)r);
+	spw_unlock(&g->f->append);
+	spw_guard_leave();
+	return r;
+}
+
+static int64_t
+write_here(struct spw_grip *g, const void *buf, uint64_t n)
+{
+	uint64_t off;
+	int64_t r;
+
+	if (appends(g))
+		return append(g, buf, n);
+	off = atomic_load_explicit(&g->ofd->pos, memory_order_relaxed);
+	if (is_too_far(off, n))
+		return -EFBIG;
+	/* Position and bytes go together: a handler that ends the process or
+	 * jumps away comes before or after. */
+	spw_guard_enter();
+	off = atomic_fetch_add(&g->ofd->pos, n);
+	r = write_at(g, buf, n, off);
+	if (r < (int64_t)n)
+		atomic_fetch_sub(&g->ofd->pos, n - (r < 0 ? 0 : (uint64_t)r));
+	spw_guard_leave();
+	return r;
+}
+
+/* Whether the answer is ours to give; else the real call is made, on a file
+ * that was left to the kernel for it. */
+static bool
+is_final(struct spw_grip *g, int64_t r)
+{
+	if (SPW_LIKELY(r >= 0))
+		return true;
+	if (r == -EFBIG) {
+		(void)spw_leave(g->t.fd, SPW_BYPASS_RLIMIT);
+		return false;
+	}
+	if (r == -ESTALE) {
+		spw_fdtab_to_kernel(g);
+		return false;
+	}
+	return true;
+}
+
+SPW_WRAP ssize_t
+write(int fd, const void *buf, size_t n)
+{
+	struct spw_grip g;
+	int64_t r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
+	    !may_write(&g))
+		return REAL(write)(fd, buf, n);
+	pthread_testcancel();
+	r = write_here(&g, buf, SPW_MIN(n, CALL_MAX));
+	spw_fdtab_step(&g);
+	return is_final(&g, r) ? spw_ret(r) : REAL(write)(fd, buf, n);
+}
+SPW_ALIAS(__write, write);
+
+SPW_WRAP ssize_t
+pwrite(int fd, const void *buf, size_t n, off_t off)
+{
+	struct spw_grip g;
+	int64_t r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || off < 0 ||
+	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
+		return REAL(pwrite)(fd, buf, n, off);
+	pthread_testcancel();
+	n = SPW_MIN(n, CALL_MAX);
+	if (is_too_far((uint64_t)off, n)) {
+		r = -EFBIG;
+	} else if (appends(&g)) {
+		/* Linux appends whatever the offset; the position stays. */
+		uint64_t pos = atomic_load(&g.ofd->pos);
+
+		r = append(&g, buf, n);
+		atomic_store(&g.ofd->pos, pos);
+	} else {
+		spw_guard_enter();
+		r = write_at(&g, buf, n, (uint64_t)off);
+		spw_guard_leave();
+	}
+	return is_final(&g, r) ? spw_ret(r) : REAL(pwrite)(fd, buf, n, off);
+}
+SPW_ALIAS(pwrite64, pwrite);
+SPW_ALIAS(__pwrite64, pwrite);
+
+/* Reserves what can be read at the position, then reads it: two readers of
+ * one description never get the same bytes. */
+static int64_t
+read_here(struct spw_grip *g, void *buf, uint64_t n)
+{
+	uint64_t pos = atomic_load(&g->ofd->pos);
+	uint64_t size, want;
+	int64_t r = 0;
+
+	spw_guard_enter();
+	do {
+		size = atomic_load(&g->f->size);
+		want = pos < size ? SPW_MIN(n, size - pos) : 0;
+	} while (want && !atomic_compare_exchange_weak(&g->ofd->pos, &pos,
+						       pos + want));
+	if (want)
+		r = spw_cache_read(g->me, &g->t, buf, want, pos);
+	if (r < (int64_t)want)
+		atomic_fetch_sub(&g->ofd->pos,
+				 want - (r < 0 ? 0 : (uint64_t)r));
+	spw_guard_leave();
+	return r;
+}
+
+SPW_WRAP ssize_t
+read(int fd, void *buf, size_t n)
+{
+	struct spw_grip g;
+	int64_t r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
+	    !g.t.readable)
+		return REAL(read)(fd, buf, n);
+	pthread_testcancel();
+	r = read_here(&g, buf, SPW_MIN(n, CALL_MAX));
+	spw_fdtab_step(&g);
+	return spw_ret(r);
+}
+SPW_ALIAS(__read, read);
+
+SPW_WRAP ssize_t
+pread(int fd, void *buf, size_t n, off_t off)
+{
+	struct spw_grip g;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || off < 0 ||
+	    !spw_fdtab_grip(fd, &g) || !g.t.readable)
+		return REAL(pread)(fd, buf, n, off);
+	pthread_testcancel();
+	return spw_ret(spw_cache_read(g.me, &g.t, buf, SPW_MIN(n, CALL_MAX),
+				      (uint64_t)off));
+}
+SPW_ALIAS(pread64, pread);
+SPW_ALIAS(__pread64, pread);
+
+SPW_WRAP ssize_t
+__read_chk(int fd, void *buf, size_t n, size_t cap)
+{
+	if (n > cap || !spw_fdtab_has(fd))
+		return REAL(__read_chk)(fd, buf, n, cap);
+	return read(fd, buf, n);
+}
+
+SPW_WRAP ssize_t
+__pread_chk(int fd, void *buf, size_t n, off_t off, size_t cap)
+{
+	if (n > cap || !spw_fdtab_has(fd))
+		return REAL(__pread_chk)(fd, buf, n, off, cap);
+	return pread(fd, buf, n, off);
+}
+SPW_ALIAS(__pread64_chk, __pread_chk);
+
+static int64_t
+total(const struct iovec *iov, int n)
+{
+	uint64_t sum = 0;
+
+	if (n < 0 || n > IOV_MAX)
+		return -EINVAL;
+	for (int i = 0; i < n; i++) {
+		sum += iov[i].iov_len;
+		if (iov[i].iov_len > SSIZE_MAX || sum > SSIZE_MAX)
+			return -EINVAL;
+	}
+	return (int64_t)SPW_MIN(sum, CALL_MAX);
+}
+
+/* Each vector in turn, from a range of the file reserved as a whole. */
+static int64_t
+write_vectors(struct spw_grip *g, const struct iovec *iov, int n,
+	      uint64_t left, uint64_t off)
+{
+	uint64_t done = 0;
+
+	for (int i = 0; i < n && left; i++) {
+		uint64_t len = SPW_MIN(iov[i].iov_len, left);
+		int64_t r = write_at(g, iov[i].iov_base, len, off + done);
+
+		if (r < 0)
+			return done ? (int64_t)done : r;
+		done += (uint64_t)r;
+		left -= (uint64_t)r;
+		if ((uint64_t)r < len)
+			break;
+	}
+	return (int64_t)done;
+}
+
+static int64_t
+append_vectors(struct spw_grip *g, const struct iovec *iov, int n,
+	       uint64_t sum)
+{
+	uint64_t off;
+	int64_t r;
+
+	for (int i = 0; i < n; i++) {
+		if (spw_cache_bad_pointer(iov[i].iov_base, iov[i].iov_len))
+			return -EFAULT;
+		touch(iov[i].iov_base, iov[i].iov_len);
+	}
+	spw_guard_enter();
+	spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
+	off = atomic_load(&g->f->size);
+	r = is_too_far(off, sum) ? -EFBIG
+				 : write_vectors(g, iov, n, sum, off);
+	if (r > 0)
+		atomic_store(&g->ofd->pos, off + (uint64_t)r);
+	spw_unlock(&g->f->append);
+	spw_guard_leave();
+	return r;
+}
+
+/* off < 0: at the position, which moves. */
+static int64_t
+write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off,
+	  bool at_end)
+{
+	int64_t sum = total(iov, n);
+	uint64_t at, pos;
+	int64_t r;
+
+	if (sum <= 0)
+		return sum;
+	if (at_end) {
+		pos = atomic_load(&g->ofd->pos);
+		r = append_vectors(g, iov, n, (uint64_t)sum);
+		if (off >= 0)
+			atomic_store(&g->ofd->pos, pos);
+		return r;
+	}
+	if (off >= 0)
+		return is_too_far((uint64_t)off, (uint64_t)sum) ? -EFBIG
+		       : write_vectors(g, iov, n, (uint64_t)sum,
+				       (uint64_t)off);
+	if (is_too_far(atomic_load(&g->ofd->pos), (uint64_t)sum))
+		return -EFBIG;
+	at = atomic_fetch_add(&g->ofd->pos, (uint64_t)sum);
+	r = write_vectors(g, iov, n, (uint64_t)sum, at);
+	if (r < sum)
+		atomic_fetch_sub(&g->ofd->pos,
+				 (uint64_t)(sum - (r < 0 ? 0 : r)));
+	return r;
+}
+
+SPW_WRAP ssize_t
+writev(int fd, const struct iovec *iov, int n)
+{
+	struct spw_grip g;
+	int64_t r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
+	    !may_write(&g))
+		return REAL(writev)(fd, iov, n);
+	pthread_testcancel();
+	spw_guard_enter();
+	r = write_all(&g, iov, n, -1, appends(&g));
+	spw_guard_leave();
+	spw_fdtab_step(&g);
+	return is_final(&g, r) ? spw_ret(r) : REAL(writev)(fd, iov, n);
+}
+
+SPW_WRAP ssize_t
+pwritev(int fd, const struct iovec *iov, int n, off_t off)
+{
+	struct spw_grip g;
+	int64_t r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || off < 0 ||
+	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
+		return REAL(pwritev)(fd, iov, n, off);
+	pthread_testcancel();
+	spw_guard_enter();
+	r = write_all(&g, iov, n, off, appends(&g));
+	spw_guard_leave();
+	return is_final(&g, r) ? spw_ret(r) : REAL(pwritev)(fd, iov, n, off);
+}
+SPW_ALIAS(pwritev64, pwritev);
+
+static int64_t
+read_vectors(struct spw_grip *g, const struct iovec *iov, int n,
+	     uint64_t left, uint64_t off)
+{
+	uint64_t done = 0;
+
+	for (int i = 0; i < n && left; i++) {
+		uint64_t len = SPW_MIN(iov[i].iov_len, left);
+		int64_t r = spw_cache_read(g->me, &g->t, iov[i].iov_base, len,
+					   off + done);
+
+		if (r < 0)
+			return done ? (int64_t)done : r;
+		done += (uint64_t)r;
+		left -= (uint64_t)r;
+		if ((uint64_t)r < len)
+			break;
+	}
+	return (int64_t)done;
+}
+
+static int64_t
+read_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off)
+{
+	int64_t sum = total(iov, n), r;
+	uint64_t pos, size, want;
+
+	if (sum <= 0)
+		return sum;
+	if (off >= 0)
+		return read_vectors(g, iov, n, (uint64_t)sum, (uint64_t)off);
+	pos = atomic_load(&g->ofd->pos);
+	do {
+		size = atomic_load(&g->f->size);
+		want = pos < size ? SPW_MIN((uint64_t)sum, size - pos) : 0;
+	} while (want && !atomic_compare_exchange_weak(&g->ofd->pos, &pos,
+						       pos + want));
+	r = read_vectors(g, iov, n, want, pos);
+	if (r < (int64_t)want)
+		atomic_fetch_sub(&g->ofd->pos,
+				 want - (r < 0 ? 0 : (uint64_t)r));
+	return r;
+}
+
+SPW_WRAP ssize_t
+readv(int fd, const struct iovec *iov, int n)
+{
+	struct spw_grip g;
+	int64_t r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
+	    !g.t.readable)
+		return REAL(readv)(fd, iov, n);
+	pthread_testcancel();
+	spw_guard_enter();
+	r = read_all(&g, iov, n, -1);
+	spw_guard_leave();
+	spw_fdtab_step(&g);
+	return spw_ret(r);
+}
+
+SPW_WRAP ssize_t
+preadv(int fd, const struct iovec *iov, int n, off_t off)
+{
+	struct spw_grip g;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || off < 0 ||
+	    !spw_fdtab_grip(fd, &g) || !g.t.readable)
+		return REAL(preadv)(fd, iov, n, off);
+	pthread_testcancel();
+	return spw_ret(read_all(&g, iov, n, off));
+}
+SPW_ALIAS(preadv64, preadv);
+
+/* Offset -1 is the position. Flags that change what is promised, all but
+ * hints, are the kernel's business. */
+SPW_WRAP ssize_t
+preadv2(int fd, const struct iovec *iov, int n, off_t off, int flags)
+{
+	struct spw_visit v;
+	ssize_t r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)))
+		return REAL(preadv2)(fd, iov, n, off, flags);
+	if (!(flags & ~RWF_HIPRI))
+		return off == -1 ? readv(fd, iov, n)
+				 : preadv(fd, iov, n, off);
+	if (!spw_visit_begin(fd, false, &v))
+		return REAL(preadv2)(fd, iov, n, off, flags);
+	r = REAL(preadv2)(fd, iov, n, off, flags);
+	spw_visit_end(&v);
+	return r;
+}
+SPW_ALIAS(preadv64v2, preadv2);
+
+SPW_WRAP ssize_t
+pwritev2(int fd, const struct iovec *iov, int n, off_t off, int flags)
+{
+	struct spw_visit v;
+	ssize_t r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)))
+		return REAL(pwritev2)(fd, iov, n, off, flags);
+	if (!(flags & ~RWF_HIPRI))
+		return off == -1 ? writev(fd, iov, n)
+				 : pwritev(fd, iov, n, off);
+	if (!spw_visit_begin(fd, true, &v))
+		return REAL(pwritev2)(fd, iov, n, off, flags);
+	r = v.err < 0 ? spw_ret(v.err)
+		      : REAL(pwritev2)(fd, iov, n, off, flags);
+	spw_visit_end(&v);
+	return r;
+}
+SPW_ALIAS(pwritev64v2, pwritev2);
+
+/* Where the position goes; a negative errno leaves it. */
+static int64_t
+seek(struct spw_grip *g, int64_t off, int whence)
+{
+	uint64_t pos = atomic_load(&g->ofd->pos);
+	int64_t to;
+
+	do {
+		int64_t base = whence == SEEK_SET ? 0
+			       : whence == SEEK_CUR ? (int64_t)pos
+			       : (int64_t)atomic_load(&g->f->size);
+
+		if (__builtin_add_overflow(base, off, &to))
+			return -EOVERFLOW;
+		if (to < 0)
+			return -EINVAL;
+		if (whence == SEEK_CUR && off == 0)
+			return to;
+	} while (!atomic_compare_exchange_weak(&g->ofd->pos, &pos,
+					       (uint64_t)to));
+	return to;
+}
+
+SPW_WRAP off_t
+lseek(int fd, off_t off, int whence)
+{
+	struct spw_visit v;
+	struct spw_grip g;
+	off_t r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g))
+		return REAL(lseek)(fd, off, whence);
+	if (whence == SEEK_SET || whence == SEEK_CUR || whence == SEEK_END) {
+		int64_t to = seek(&g, off, whence);
+
+		/* The kernel knows how far this file system goes. */
+		if (to < 1ll << 43) {
+			spw_fdtab_step(&g);
+			return spw_ret(to);
+		}
+		r = REAL(lseek)(fd, to, SEEK_SET);
+		if (r < 0)
+			atomic_store(&g.ofd->pos, 0);
+		return r;
+	}
+	if (!spw_visit_begin(fd, false, &v))
+		return REAL(lseek)(fd, off, whence);
+	r = v.err < 0 ? spw_ret(v.err) : REAL(lseek)(fd, off, whence);
+	spw_visit_end(&v);
+	return r;
+}
+SPW_ALIAS(lseek64, lseek);
+SPW_ALIAS(__lseek, lseek);
+SPW_ALIAS(llseek, lseek);

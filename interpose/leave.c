@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* leave.c -- everything home, then the kernel: for good, or for one call */
+#include "interpose/leave.h"
+
+#include "interpose/real.h"
+
+int
+spw_leave(int fd, enum spw_bypass why)
+{
+	struct spw_grip g;
+	int r = 0;
+
+	if (!spw_fdtab_peek(fd, &g))
+		return 0;
+	if (!atomic_load(&g.f->bypass)) {
+		spw_gate_close(g.me, g.t.file);
+		if (!atomic_load(&g.f->bypass))
+			r = spw_gate_settle(g.me, g.t.file);
+		if (r == 0) {
+			spw_gate_drop(g.me, g.t.file, 0);
+			spw_file_bypass(g.me->map, g.t.file, why);
+		}
+		spw_gate_open(g.me, g.t.file);
+	}
+	if (r == 0)
+		spw_fdtab_to_kernel(&g);
+	return r;
+}
+
+bool
+spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
+{
+	struct spw_grip *g = &ret->g;
+
+	if (!spw_fdtab_grip(fd, g))
+		return false;
+	ret->changes = changes;
+	spw_gate_close(g->me, g->t.file);
+	ret->err = spw_gate_settle(g->me, g->t.file);
+	if (ret->err == 0 && changes)
+		spw_gate_drop(g->me, g->t.file, 0);
+	(void)spw_sys_lseek(fd, (int64_t)atomic_load(&g->ofd->pos), SEEK_SET);
+	return true;
+}
+
+static int64_t
+nanoseconds(const struct timespec *ts)
+{
+	return (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec;
+}
+
+void
+spw_visit_end(struct spw_visit *v)
+{
+	struct spw_file *f = v->g.f;
+	int64_t pos = spw_sys_lseek(v->g.t.fd, 0, SEEK_CUR);
+	struct stat st;
+
+	if (pos >= 0)
+		atomic_store(&v->g.ofd->pos, (uint64_t)pos);
+	if (v->changes && v->err == 0 &&
+	    spw_sys_fstat(v->g.t.fd, &st) == 0) {
+		atomic_store(&f->size, (uint64_t)st.st_size);
+		atomic_store(&f->home_mtime, nanoseconds(&st.st_mtim));
+		atomic_store(&f->wtime, nanoseconds(&st.st_mtim));
+	}
+	spw_gate_open(v->g.me, v->g.t.file);
+}
+
+int
+spw_settle_fd(int fd)
+{
+	struct spw_grip g;
+
+	if (!spw_fdtab_grip(fd, &g))
+		return 0;
+	return spw_gate_settle(g.me, g.t.file);
+}
+
+int
+spw_settle_all(void)
+{
+	struct spw_me *me = spw_front_look() ? spw_front_me() : NULL;
+	int err = 0;
+
+	for (uint32_t i = 0; me && i < me->map->counts[SPW_POOL_FILES]; i++)
+		if (atomic_load(&me->map->owners[SPW_POOL_FILES][i]) &
+		    SPW_IN_USE && spw_file_is_unsettled(&me->map->files[i])) {
+			int r = spw_gate_settle(me, i);
+
+			err = err ? err : r;
+		}
+	return err;
+}
+
+uint32_t
+spw_lookup_path(int dirfd, const char *path, int at_flags)
+{
+	struct stat st;
+	struct spw_file_id id;
+
+	if (!path || !spw_front_look() ||
+	    spw_sys_fstatat(dirfd, path, &st, at_flags) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return SPW_NONE;
+	id = (struct spw_file_id){ st.st_dev, st.st_ino };
+	return spw_file_find(&spw_front.map, &id);
+}
+
+int
+spw_resize(struct spw_me *me, uint32_t file, uint64_t size,
+	   int (*truncate)(void *arg), void *arg)
+{
+	return spw_gate_resize(me, file, size, truncate, arg);
+}

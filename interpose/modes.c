@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* modes.c -- rights that would get in the way of bytes on their way home */
+
+/*
+ * The drainer writes later and from another process. It could not open a file
+ * that its owner may no longer write, and its write would take away set-id
+ * bits and capabilities, as every write does, that the program set after its
+ * own. So before such a change the file is brought home.
+ */
+#include "interpose/leave.h"
+#include "interpose/real.h"
+#include "shm/sys.h"
+
+struct object {				/* path NULL: dir is the file */
+	int dir, flags;
+	const char *path;
+};
+
+static uint32_t
+find(const struct object *o)
+{
+	uint32_t file = o->path ? spw_lookup_path(o->dir, o->path, o->flags)
+				: spw_lookup_path(o->dir, "", AT_EMPTY_PATH);
+
+	if (file == SPW_NONE ||
+	    atomic_load(&spw_front.map.files[file].bypass) ||
+	    !spw_file_is_unsettled(&spw_front.map.files[file]))
+		return SPW_NONE;
+	return file;
+}
+
+static void
+bring_home(uint32_t file)
+{
+	struct spw_me *me = spw_front_me();
+	int err = errno;
+
+	if (me)
+		(void)spw_gate_settle(me, file);	/* close will tell */
+	errno = err;
+}
+
+/* Held open by the drainer that serves now, until it is settled. */
+static bool
+is_held(uint32_t file)
+{
+	const struct spw_map *map = &spw_front.map;
+
+	return atomic_load(&map->files[file].handled) ==
+	       atomic_load(&map->seg->drainer_epoch) &&
+	       atomic_load(&map->seg->wake) != SPW_DRAINER_NONE;
+}
+
+static void
+before_mode(const struct object *o, mode_t mode)
+{
+	bool set_id = mode & (S_ISUID | S_ISGID);
+	uint32_t file;
+
+	/* The superuser writes anyway, and his writes leave the bits. */
+	if ((mode & S_IWUSR && !set_id) || !spw_front_look() ||
+	    spw_sys_geteuid() == 0)
+		return;
+	file = find(o);
+	if (file != SPW_NONE && (set_id || !is_held(file)))
+		bring_home(file);
+}
+
+SPW_WRAP int
+chmod(const char *path, mode_t mode)
+{
+	before_mode(&(struct object){ AT_FDCWD, 0, path }, mode);
+	return REAL(chmod)(path, mode);
+}
+
+SPW_WRAP int
+lchmod(const char *path, mode_t mode)
+{
+	before_mode(&(struct object){ AT_FDCWD, AT_SYMLINK_NOFOLLOW, path },
+		    mode);
+	return REAL(lchmod)(path, mode);
+}
+
+SPW_WRAP int
+fchmod(int fd, mode_t mode)
+{
+	before_mode(&(struct object){ fd, 0, NULL }, mode);
+	return REAL(fchmod)(fd, mode);
+}
+
+SPW_WRAP int
+fchmodat(int dir, const char *path, mode_t mode, int flags)
+{
+	before_mode(&(struct object){ dir, flags, path }, mode);
+	return REAL(fchmodat)(dir, path, mode, flags);
+}
+
+/* All but the user's own: capabilities, access lists, labels. */
+static void
+before_xattr(const struct object *o, const char *name)
+{
+	uint32_t file = spw_front_look() ? find(o) : SPW_NONE;
+
+	if (file != SPW_NONE && strncmp(name, "user.", 5) != 0)
+		bring_home(file);
+}
+
+SPW_WRAP int
+setxattr(const char *path, const char *name, const void *value, size_t n,
+	 int flags)
+{
+	before_xattr(&(struct object){ AT_FDCWD, 0, path }, name);
+	return REAL(setxattr)(path, name, value, n, flags);
+}
+
+SPW_WRAP int
+lsetxattr(const char *path, const char *name, const void *value, size_t n,
+	  int flags)
+{
+	before_xattr(&(struct object){ AT_FDCWD, AT_SYMLINK_NOFOLLOW, path },
+		     name);
+	return REAL(lsetxattr)(path, name, value, n, flags);
+}
+
+SPW_WRAP int
+fsetxattr(int fd, const char *name, const void *value, size_t n, int flags)
+{
+	before_xattr(&(struct object){ fd, 0, NULL }, name);
+	return REAL(fsetxattr)(fd, name, value, n, flags);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* names.c -- rename, link, unlink: where bytes that are not home have to go */
+
+/*
+ * Contents are kept by inode, so names change nothing about them. Two things
+ * do change: the paths by which a drainer finds a file that nobody has open
+ * any more, and whether it is worth the trouble, since what has neither name
+ * nor opener need not be written at all. The result is always the real
+ * call's.
+ */
+#include "interpose/named.h"
+#include "interpose/real.h"
+#include "shm/sys.h"
+#include "shm/text.h"
+
+enum phase { PLANNED, DONE, CANCELLED };
+
+struct step {				/* one file or directory moves */
+	struct spw_named *n;
+	const char *from;
+	char to[SPW_FILE_PATH];
+};
+
+static void
+move_name(struct spw_me *me, uint32_t file, uint32_t gen, const char *to,
+	  enum phase phase)
+{
+	switch (phase) {
+	case PLANNED:
+		if (!spw_name_add(me, file, gen, to) &&
+		    spw_file_is_unsettled(&me->map->files[file]))
+			(void)spw_gate_settle(me, file);	/* not lost */
+		break;
+	case DONE:
+		spw_name_set(me, file, gen, to);
+		break;
+	case CANCELLED:
+		spw_name_remove(me, file, gen, to);
+		break;
+	}
+}
+
+/* What follows dir in path, with its slash; NULL when it is not below. */
+static const char *
+below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return len && strncmp(path, dir, len) == 0 && path[len] == '/'
+	       ? path + len : NULL;
+}
+
+/* Moves the file if it is below one of the directories. */
+static void
+move_below(struct spw_me *me, uint32_t file, const struct step *steps, int n,
+	   enum phase phase)
+{
+	struct spw_file *f = &me->map->files[file];
+	char path[SPW_FILE_PATH], to[SPW_FILE_PATH];
+	uint32_t gen = f->gen;
+	struct spw_text t;
+
+	if (!spw_name_copy(f, 0, path) && !spw_name_copy(f, 1, path))
+		return;
+	for (int i = 0; i < n; i++) {
+		const char *rest = below(path, steps[i].from);
+
+		if (steps[i].n->file != SPW_NONE || !rest)
+			continue;
+		spw_text_init(&t, to, sizeof(to));
+		spw_text_put(&t, steps[i].to);
+		spw_text_put(&t, rest);
+		move_name(me, file, gen, t.cut ? "" : to, phase);
+		return;
+	}
+}
+
+static void
+move_all_below(struct spw_me *me, const struct step *steps, int n,
+	       enum phase phase)
+{
+	struct spw_map *map = me->map;
+	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_FILES]
+					     .ready),
+				 map->counts[SPW_POOL_FILES]);
+
+	for (uint32_t i = 0; i < ready; i++)
+		if (atomic_load(&map->owners[SPW_POOL_FILES][i]) & SPW_IN_USE)
+			move_below(me, i, steps, n, phase);
+}
+
+static void
+move_all(struct spw_me *me, const struct step *steps, int n, enum phase phase)
+{
+	bool dirs = false;
+
+	for (int i = 0; i < n; i++)
+		if (steps[i].n->file == SPW_NONE)
+			dirs = true;
+		else
+			move_name(me, steps[i].n->file, steps[i].n->gen,
+				  steps[i].to, phase);
+	if (dirs)
+		move_all_below(me, steps, n, phase);
+}
+
+struct rename {
+	int from_dir, to_dir;
+	const char *from, *to;
+	unsigned flags;
+};
+
+/* The paths before, and as they will be. Swapped, both sides move. */
+static int
+plan(const struct rename *c, struct spw_named *from, struct spw_named *to,
+     struct step steps[2])
+{
+	int n = 0;
+
+	if (from->fd >= 0) {
+		steps[n] = (struct step){ .n = from, .from = from->path };
+		(void)spw_named_absolute(c->to_dir, c->to, steps[n++].to);
+	}
+	if (to->fd >= 0 && c->flags & RENAME_EXCHANGE) {
+		steps[n] = (struct step){ .n = to, .from = to->path };
+		(void)spw_named_absolute(c->from_dir, c->from, steps[n++].to);
+	}
+	return n;
+}
+
+static int
+carry_out(struct spw_me *me, const struct rename *c, struct spw_named *from,
+	  struct spw_named *to, int (*real)(const struct rename *))
+{
+	bool replaces = to->fd >= 0 && !(c->flags & RENAME_EXCHANGE);
+	struct step steps[2];
+	int r, err, n = plan(c, from, to, steps);
+
+	move_all(me, steps, n, PLANNED);
+	if (replaces)
+		spw_named_leaving(me, to);
+	r = real(c);
+	err = errno;
+	/* The kernel's own words for it, without links and dots. */
+	for (int i = 0; r == 0 && i < n; i++) {
+		char path[SPW_FILE_PATH];
+
+		if (spw_named_path(steps[i].n, path))
+			memcpy(steps[i].to, path, sizeof(path));
+	}
+	move_all(me, steps, n, r == 0 ? DONE : CANCELLED);
+	if (r == 0 && replaces)
+		spw_named_left(me, to);
+	errno = err;
+	return r;
+}
+
+static int
+rename_like(const struct rename *c, int (*real)(const struct rename *))
+{
+	bool swaps = c->flags & RENAME_EXCHANGE;
+	struct spw_named from, to;
+	struct spw_me *me = NULL;
+	int r;
+
+	if (!spw_front_look())
+		return real(c);
+	(void)spw_named_take(c->from_dir, c->from, true, &from);
+	r = spw_named_take(c->to_dir, c->to, swaps, &to);
+	if (r != -EFAULT && (from.fd >= 0 || to.fd >= 0))
+		me = spw_front_me();
+	r = me ? carry_out(me, c, &from, &to, real) : real(c);
+	spw_named_drop(&from);
+	spw_named_drop(&to);
+	return r;
+}
+
+static int
+real_rename(const struct rename *c)
+{
+	return REAL(rename)(c->from, c->to);
+}
+
+SPW_WRAP int
+rename(const char *from, const char *to)
+{
+	struct rename c = { AT_FDCWD, AT_FDCWD, from, to, 0 };
+
+	return rename_like(&c, real_rename);
+}
+
+static int
+real_renameat(const struct rename *c)
+{
+	return REAL(renameat)(c->from_dir, c->from, c->to_dir, c->to);
+}
+
+SPW_WRAP int
+renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	struct rename c = { from_dir, to_dir, from, to, 0 };
+
+	return rename_like(&c, real_renameat);
+}
+
+static int
+real_renameat2(const struct rename *c)
+{
+	return REAL(renameat2)(c->from_dir, c->from, c->to_dir, c->to,
+			       c->flags);
+}
+
+SPW_WRAP int
+renameat2(int from_dir, const char *from, int to_dir, const char *to,
+	  unsigned flags)
+{
+	struct rename c = { from_dir, to_dir, from, to, flags };
+
+	return rename_like(&c, real_renameat2);
+}
+
+/* Afterwards there is one more path. Files without any, from O_TMPFILE, were
+ * never managed. */
+static int
+linked(int dir, const char *to, int r)
+{
+	struct spw_named n;
+	struct spw_me *me;
+
+	if (r < 0 || !spw_front_look() ||
+	    spw_named_take(dir, to, false, &n) <= 0)
+		return r;
+	me = spw_front_me();
+	if (me)
+		(void)spw_name_add(me, n.file, n.gen, n.path);
+	spw_named_drop(&n);
+	return r;
+}
+
+SPW_WRAP int
+link(const char *from, const char *to)
+{
+	return linked(AT_FDCWD, to, REAL(link)(from, to));
+}
+
+SPW_WRAP int
+linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+	return linked(to_dir, to, REAL(linkat)(from_dir, from, to_dir, to,
+					       flags));
+}
+
+struct removal {
+	int dir, flags;
+	const char *path;
+};
+
+static int
+unlink_like(const struct removal *c, int (*real)(const struct removal *))
+{
+	struct spw_named n;
+	struct spw_me *me;
+	int r, err;
+
+	if (!spw_front_look() ||
+	    spw_named_take(c->dir, c->path, false, &n) <= 0)
+		return real(c);
+	me = spw_front_me();
+	if (me)
+		spw_named_leaving(me, &n);
+	r = real(c);
+	err = errno;
+	if (me && r == 0)
+		spw_named_left(me, &n);
+	spw_named_drop(&n);
+	errno = err;
+	return r;
+}
+
+static int
+real_unlink(const struct removal *c)
+{
+	return REAL(unlink)(c->path);
+}
+
+SPW_WRAP int
+unlink(const char *path)
+{
+	struct removal c = { AT_FDCWD, 0, path };
+
+	return unlink_like(&c, real_unlink);
+}
+
+static int
+real_unlinkat(const struct removal *c)
+{
+	return REAL(unlinkat)(c->dir, c->path, c->flags);
+}
+
+SPW_WRAP int
+unlinkat(int dir, const char *path, int flags)
+{
+	struct removal c = { dir, flags, path };
+
+	return unlink_like(&c, real_unlinkat);
+}
+
+static int
+real_remove(const struct removal *c)
+{
+	return REAL(remove)(c->path);
+}
+
+SPW_WRAP int
+remove(const char *path)
+{
+	struct removal c = { AT_FDCWD, 0, path };
+
+	return unlink_like(&c, real_remove);
+}

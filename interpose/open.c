@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* open.c -- descriptors come and go: open, close, dup, fcntl */
+#include <errno.h>
+#include <stdarg.h>
+
+#include "interpose/leave.h"
+#include "interpose/real.h"
+
+struct opening {
+	int dir;
+	const char *path;
+	int flags, mode;
+	int fd;
+};
+
+static bool
+takes_mode(int flags)
+{
+	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+static int
+really_open(void *arg)
+{
+	struct opening *o = arg;
+
+	o->fd = o->dir == AT_FDCWD
+		? REAL(open)(o->path, o->flags, o->mode)
+		: REAL(openat)(o->dir, o->path, o->flags, o->mode);
+	return o->fd < 0 ? -errno : 0;
+}
+
+/* O_TRUNC on a file that has bytes in the segment: they must not come home
+ * after the kernel has cut it. */
+static void
+open_truncating(struct opening *o)
+{
+	uint32_t file = spw_lookup_path(o->dir, o->path, 0);
+	struct spw_me *me = file == SPW_NONE ? NULL : spw_front_me();
+
+	if (me && !atomic_load(&me->map->files[file].bypass))
+		(void)spw_resize(me, file, 0, really_open, o);
+	else
+		(void)really_open(o);
+}
+
+static int
+open_at(int dir, const char *path, int flags, int mode)
+{
+	struct opening o = { dir, path, flags, mode, -1 };
+
+	if (flags & O_TRUNC && (flags & O_ACCMODE) != O_RDONLY)
+		open_truncating(&o);
+	else
+		(void)really_open(&o);
+	if (o.fd >= 0) {
+		int saved = errno;
+
+		spw_fdtab_opened(o.fd, flags);
+		errno = saved;
+	}
+	return o.fd;
+}
+
+#define MODE_OF(last, flags, mode) \
+	do { \
+		va_list ap; \
+		va_start(ap, last); \
+		mode = takes_mode(flags) ? va_arg(ap, int) : 0; \
+		va_end(ap); \
+	} while (0)
+
+SPW_WRAP int
+open(const char *path, int flags, ...)
+{
+	int mode;
+
+	MODE_OF(flags, flags, mode);
+	return open_at(AT_FDCWD, path, flags, mode);
+}
+SPW_ALIAS(open64, open);
+SPW_ALIAS(__open, open);
+SPW_ALIAS(__open64, open);
+
+SPW_WRAP int
+openat(int dir, const char *path, int flags, ...)
+{
+	int mode;
+
+	MODE_OF(flags, flags, mode);
+	return open_at(dir, path, flags, mode);
+}
+SPW_ALIAS(openat64, openat);
+
+SPW_WRAP int
+__open_2(const char *path, int flags)
+{
+	return open_at(AT_FDCWD, path, flags, 0);
+}
+SPW_ALIAS(__open64_2, __open_2);
+
+SPW_WRAP int
+__openat_2(int dir, const char *path, int flags)
+{
+	return open_at(dir, path, flags, 0);
+}
+SPW_ALIAS(__openat64_2, __openat_2);
+
+SPW_WRAP int
+creat(const char *path, mode_t mode)
+{
+	return open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC,
+		       (int)mode);
+}
+SPW_ALIAS(creat64, creat);
+
+static int
+opened_by_name(int fd, int flags)
+{
+	int saved = errno;
+
+	if (fd >= 0)
+		spw_fdtab_opened(fd, flags | O_CREAT | O_RDWR);
+	errno = saved;
+	return fd;
+}
+
+SPW_WRAP int
+mkostemps(char *name, int suffix, int flags)
+{
+	return opened_by_name(REAL(mkostemps)(name, suffix, flags), flags);
+}
+SPW_ALIAS(mkostemps64, mkostemps);
+
+SPW_WRAP int
+mkostemp(char *name, int flags)
+{
+	return mkostemps(name, 0, flags);
+}
+SPW_ALIAS(mkostemp64, mkostemp);
+
+SPW_WRAP int
+mkstemps(char *name, int suffix)
+{
+	return mkostemps(name, suffix, 0);
+}
+SPW_ALIAS(mkstemps64, mkstemps);
+
+SPW_WRAP int
+mkstemp(char *name)
+{
+	return mkostemps(name, 0, 0);
+}
+SPW_ALIAS(mkstemp64, mkstemp);
+
+SPW_WRAP int
+open_by_handle_at(int mount, struct file_handle *handle, int flags)
+{
+	int fd = REAL(open_by_handle_at)(mount, handle, flags);
+	int saved = errno;
+
+	if (fd >= 0)
+		spw_fdtab_opened(fd, flags);
+	errno = saved;
+	return fd;
+}
+
+SPW_WRAP int
+close(int fd)
+{
+	int err, r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)))
+		return REAL(close)(fd);
+	err = spw_fdtab_closing(fd);
+	r = REAL(close)(fd);
+	if (r == 0 && err) {
+		errno = err;
+		return -1;
+	}
+	return r;
+}
+SPW_ALIAS(__close, close);
+
+SPW_WRAP int
+close_range(unsigned first, unsigned last, int flags)
+{
+	if (!(flags & CLOSE_RANGE_CLOEXEC))
+		spw_fdtab_closing_range(first, last);
+	return REAL(close_range)(first, last, flags);
+}
+
+SPW_WRAP void
+closefrom(int first)
+{
+	spw_fdtab_closing_range(first < 0 ? 0 : (unsigned)first, SPW_FD_MAX);
+	REAL(closefrom)(first);
+}
+
+static int
+duped(int from, int to)
+{
+	int saved = errno;
+
+	if (to >= 0 && (spw_fdtab_has(from) || spw_fdtab_has(to)))
+		spw_fdtab_duped(from, to);
+	errno = saved;
+	return to;
+}
+
+SPW_WRAP int
+dup(int fd)
+{
+	return duped(fd, REAL(dup)(fd));
+}
+
+SPW_WRAP int
+dup2(int fd, int to)
+{
+	return duped(fd, REAL(dup2)(fd, to));
+}
+SPW_ALIAS(__dup2, dup2);
+
+SPW_WRAP int
+dup3(int fd, int to, int flags)
+{
+	return duped(fd, REAL(dup3)(fd, to, flags));
+}
+
+static void
+set_flags(int fd, long flags)
+{
+	struct spw_grip g;
+
+	if (flags & (O_DIRECT | O_SYNC | O_DSYNC)) {
+		(void)spw_leave(fd, flags & O_DIRECT ? SPW_BYPASS_DIRECT
+						    : SPW_BYPASS_SYNC);
+		return;
+	}
+	if (!spw_fdtab_peek(fd, &g))
+		return;
+	if (flags & O_APPEND)
+		atomic_fetch_or(&g.ofd->flags, SPW_OFD_APPEND);
+	else
+		atomic_fetch_and(&g.ofd->flags, ~(uint32_t)SPW_OFD_APPEND);
+}
+
+/* Locks relative to position or end: the kernel's may lag behind ours. */
+static int
+lock_absolutely(int fd, int cmd, struct flock *lock)
+{
+	struct flock absolute = *lock;
+	struct spw_grip g;
+	int r;
+
+	if (lock->l_whence == SEEK_SET || !spw_fdtab_grip(fd, &g))
+		return REAL(fcntl)(fd, cmd, lock);
+	absolute.l_start += (off_t)(lock->l_whence == SEEK_CUR
+				    ? atomic_load(&g.ofd->pos)
+				    : atomic_load(&g.f->size));
+	absolute.l_whence = SEEK_SET;
+	r = REAL(fcntl)(fd, cmd, &absolute);
+	if (r == 0 && (cmd == F_GETLK || cmd == F_OFD_GETLK)) {
+		if (absolute.l_type == F_UNLCK)
+			lock->l_type = F_UNLCK;
+		else
+			*lock = absolute;
+	}
+	return r;
+}
+
+SPW_WRAP int
+fcntl(int fd, int cmd, ...)
+{
+	va_list ap;
+	void *arg;
+	int r;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (SPW_LIKELY(!spw_fdtab_has(fd)))
+		return REAL(fcntl)(fd, cmd, arg);
+	switch (cmd) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+		return duped(fd, REAL(fcntl)(fd, cmd, arg));
+	case F_SETFL:
+		r = REAL(fcntl)(fd, cmd, arg);
+		if (r == 0)
+			set_flags(fd, (long)arg);
+		return r;
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		return lock_absolutely(fd, cmd, arg);
+	case F_SETLEASE:
+		(void)spw_leave(fd, SPW_BYPASS_LEASE);
+		return REAL(fcntl)(fd, cmd, arg);
+	default:
+		return REAL(fcntl)(fd, cmd, arg);
+	}
+}
+SPW_ALIAS(fcntl64, fcntl);
+SPW_ALIAS(__fcntl, fcntl);
+
+SPW_WRAP int
+lockf(int fd, int cmd, off_t len)
+{
+	struct spw_grip g;
+
+	if (spw_fdtab_has(fd) && spw_fdtab_grip(fd, &g))
+		(void)spw_sys_lseek(fd, (int64_t)atomic_load(&g.ofd->pos),
+				    SEEK_SET);
+	return REAL(lockf)(fd, cmd, len);
+}
+SPW_ALIAS(lockf64, lockf);

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* other.c -- calls that reach a file past read and write: the kernel's */
+#include <errno.h>
+#include <linux/fs.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+#include "interpose/leave.h"
+#include "interpose/process.h"
+#include "interpose/real.h"
+#include "interpose/rings.h"
+
+/* The mapping outlives the descriptor: the file stays the kernel's until
+ * this process ends, if there is a place to note it, else for good. */
+static void
+pin(const struct spw_grip *g)
+{
+	struct spw_proc *p = &g->me->map->procs[spw_front.proc];
+
+	atomic_fetch_add(&g->f->opens, 1);
+	for (int i = 0; i < SPW_PROC_PINS; i++) {
+		uint32_t none = 0;
+
+		if (atomic_load(&p->pins[i]) == g->t.file + 1) {
+			atomic_fetch_sub(&g->f->opens, 1);
+			return;
+		}
+		if (atomic_compare_exchange_strong(&p->pins[i], &none,
+						   g->t.file + 1))
+			return;
+	}
+}
+
+SPW_WRAP void *
+mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
+{
+	struct spw_grip g;
+	int r;
+
+	if (SPW_LIKELY(fd < 0 || flags & MAP_ANONYMOUS ||
+		       !spw_fdtab_has(fd)))
+		return REAL(mmap)(at, n, prot, flags, fd, off);
+	r = spw_leave(fd, SPW_BYPASS_MMAP);
+	if (r < 0) {
+		errno = -r;
+		return MAP_FAILED;
+	}
+	if (spw_fdtab_peek(fd, &g))
+		pin(&g);
+	return REAL(mmap)(at, n, prot, flags, fd, off);
+}
+SPW_ALIAS(mmap64, mmap);
+
+/*
+ * A source is brought home and read by the kernel, at our position if the
+ * call uses one. The gate stays open: the call may wait for a pipe or a
+ * socket for ever.
+ */
+struct source {
+	struct spw_grip g;
+	bool managed, moves;
+};
+
+static int
+begin_source(struct source *s, int fd, bool moves)
+{
+	int r;
+
+	s->moves = moves;
+	s->managed = spw_fdtab_has(fd) && spw_fdtab_grip(fd, &s->g);
+	if (!s->managed)
+		return 0;
+	r = spw_gate_settle(s->g.me, s->g.t.file);
+	if (r == 0 && moves)
+		(void)spw_sys_lseek(fd, (int64_t)atomic_load(&s->g.ofd->pos),
+				    SEEK_SET);
+	return r;
+}
+
+static void
+end_source(struct source *s)
+{
+	int64_t pos;
+
+	if (!s->managed || !s->moves)
+		return;
+	pos = spw_sys_lseek(s->g.t.fd, 0, SEEK_CUR);
+	if (pos >= 0)
+		atomic_store(&s->g.ofd->pos, (uint64_t)pos);
+}
+
+SPW_WRAP ssize_t
+sendfile(int out, int in, off_t *off, size_t n)
+{
+	struct source s;
+	ssize_t r;
+	int err = spw_leave(out, SPW_BYPASS_SENDFILE);
+
+	if (err == 0)
+		err = begin_source(&s, in, off == NULL);
+	if (err < 0)
+		return spw_ret(err);
+	r = REAL(sendfile)(out, in, off, n);
+	end_source(&s);
+	return r;
+}
+SPW_ALIAS(sendfile64, sendfile);
+
+SPW_WRAP ssize_t
+splice(int in, off64_t *off_in, int out, off64_t *off_out, size_t n,
+       unsigned flags)
+{
+	struct source s;
+	ssize_t r;
+	int err = spw_leave(out, SPW_BYPASS_SENDFILE);
+
+	if (err == 0)
+		err = begin_source(&s, in, off_in == NULL);
+	if (err < 0)
+		return spw_ret(err);
+	r = REAL(splice)(in, off_in, out, off_out, n, flags);
+	end_source(&s);
+	return r;
+}
+
+/* Both are files, so it ends: the target is visited behind its gate, unless
+ * it is the source as well. */
+SPW_WRAP ssize_t
+copy_file_range(int in, off64_t *off_in, int out, off64_t *off_out, size_t n,
+		unsigned flags)
+{
+	struct spw_grip a, b;
+	struct spw_visit v;
+	struct source s;
+	bool visiting;
+	ssize_t r;
+	int err;
+
+	if (!spw_fdtab_has(in) && !spw_fdtab_has(out))
+		return REAL(copy_file_range)(in, off_in, out, off_out, n,
+					     flags);
+	if (spw_fdtab_peek(in, &a) && spw_fdtab_peek(out, &b) &&
+	    a.t.file == b.t.file)
+		(void)spw_leave(out, SPW_BYPASS_SENDFILE);
+	err = begin_source(&s, in, off_in == NULL);
+	if (err < 0)
+		return spw_ret(err);
+	visiting = spw_visit_begin(out, true, &v);
+	r = visiting && v.err < 0 ? spw_ret(v.err)
+	    : REAL(copy_file_range)(in, off_in, out, off_out, n, flags);
+	if (visiting)
+		spw_visit_end(&v);
+	end_source(&s);
+	return r;
+}
+
+static int
+clone_into(int fd, unsigned long request, void *arg, int from)
+{
+	struct spw_visit v;
+	bool visiting;
+	int r = spw_settle_fd(from);
+
+	if (r < 0)
+		return (int)spw_ret(r);
+	visiting = spw_visit_begin(fd, true, &v);
+	r = visiting && v.err < 0 ? (int)spw_ret(v.err)
+				  : REAL(ioctl)(fd, request, arg);
+	if (visiting)
+		spw_visit_end(&v);
+	return r;
+}
+
+SPW_WRAP int
+ioctl(int fd, unsigned long request, ...)
+{
+	struct spw_visit v;
+	va_list ap;
+	void *arg;
+	int r;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	switch (request) {
+	case FICLONE:
+		return clone_into(fd, request, arg, (int)(intptr_t)arg);
+	case FICLONERANGE:
+		return clone_into(fd, request, arg, (int)
+				  ((struct file_clone_range *)arg)->src_fd);
+	}
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) ||
+	    !spw_visit_begin(fd, true, &v))
+		return REAL(ioctl)(fd, request, arg);
+	r = REAL(ioctl)(fd, request, arg);
+	spw_visit_end(&v);
+	return r;
+}
+
+/* libc's aio threads call the kernel themselves. */
+static int
+leave_aio(const struct aiocb *cb)
+{
+	return cb ? spw_leave(cb->aio_fildes, SPW_BYPASS_AIO) : 0;
+}
+
+SPW_WRAP int
+aio_read(struct aiocb *cb)
+{
+	int r = leave_aio(cb);
+
+	return r < 0 ? (int)spw_ret(r) : REAL(aio_read)(cb);
+}
+extern int aio_read64(struct aiocb64 *cb)
+	__attribute__((alias("aio_read"), visibility("default")));
+
+SPW_WRAP int
+aio_write(struct aiocb *cb)
+{
+	int r = leave_aio(cb);
+
+	return r < 0 ? (int)spw_ret(r) : REAL(aio_write)(cb);
+}
+extern int aio_write64(struct aiocb64 *cb)
+	__attribute__((alias("aio_write"), visibility("default")));
+
+SPW_WRAP int
+aio_fsync(int op, struct aiocb *cb)
+{
+	int r = leave_aio(cb);
+
+	return r < 0 ? (int)spw_ret(r) : REAL(aio_fsync)(op, cb);
+}
+extern int aio_fsync64(int op, struct aiocb64 *cb)
+	__attribute__((alias("aio_fsync"), visibility("default")));
+
+SPW_WRAP int
+lio_listio(int mode, struct aiocb *const *list, int n, struct sigevent *sig)
+{
+	for (int i = 0; i < n; i++) {
+		int r = leave_aio(list[i]);
+
+		if (r < 0)
+			return (int)spw_ret(r);
+	}
+	return REAL(lio_listio)(mode, list, n, sig);
+}
+extern int lio_listio64(int mode, struct aiocb64 *const *list, int n,
+			struct sigevent *sig)
+	__attribute__((alias("lio_listio"), visibility("default")));
+
+/* A descriptor that goes to another process through a socket. */
+static void
+leave_passed(const struct msghdr *msg)
+{
+	struct msghdr *m = (struct msghdr *)msg;
+
+	if (SPW_LIKELY(!m || !m->msg_control ||
+		       !atomic_load(&spw_front.attached)))
+		return;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		int *fds = (int *)CMSG_DATA(c);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++)
+			(void)spw_leave(fds[i], SPW_BYPASS_SCM_RIGHTS);
+	}
+}
+
+SPW_WRAP ssize_t
+sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	leave_passed(msg);
+	return REAL(sendmsg)(fd, msg, flags);
+}
+
+SPW_WRAP int
+sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
+{
+	for (unsigned i = 0; msgs && i < n; i++)
+		leave_passed(&msgs[i].msg_hdr);
+	return REAL(sendmmsg)(fd, msgs, n, flags);
+}
+
+/* The program's own system calls, as far as they meet our files. */
+SPW_WRAP long
+syscall(long nr, ...)
+{
+	long a[6];
+	va_list ap;
+
+	va_start(ap, nr);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	switch (nr) {
+	case SYS_io_uring_setup:
+		spw_rings_begin();
+		break;
+	case SYS_read:
+		return read((int)a[0], (void *)a[1], (size_t)a[2]);
+	case SYS_write:
+		return write((int)a[0], (const void *)a[1], (size_t)a[2]);
+	case SYS_pread64:
+		return pread((int)a[0], (void *)a[1], (size_t)a[2], a[3]);
+	case SYS_pwrite64:
+		return pwrite((int)a[0], (const void *)a[1], (size_t)a[2],
+			      a[3]);
+	case SYS_lseek:
+		return lseek((int)a[0], a[1], (int)a[2]);
+	case SYS_openat:
+		return openat((int)a[0], (const char *)a[1], (int)a[2],
+			      (mode_t)a[3]);
+	case SYS_close:
+		return close((int)a[0]);
+	case SYS_dup:
+		return dup((int)a[0]);
+	case SYS_dup3:
+		return dup3((int)a[0], (int)a[1], (int)a[2]);
+	case SYS_fcntl:
+		return fcntl((int)a[0], (int)a[1], a[2]);
+	case SYS_fsync:
+		return fsync((int)a[0]);
+	case SYS_fdatasync:
+		return fdatasync((int)a[0]);
+	case SYS_ftruncate:
+		return ftruncate((int)a[0], a[1]);
+	case SYS_close_range:
+		return close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]);
+	case SYS_copy_file_range:
+		return copy_file_range((int)a[0], (off64_t *)a[1], (int)a[2],
+				       (off64_t *)a[3], (size_t)a[4],
+				       (unsigned)a[5]);
+#ifdef SYS_fork
+	case SYS_fork:
+		return _Fork();
+	case SYS_vfork:
+		return vfork();
+#endif
+	case SYS_clone:
+	case SYS_clone3:
+		return spw_process_clone(nr, a);
+	case SYS_execve:
+		return execve((const char *)a[0], (char *const *)a[1],
+			      (char *const *)a[2]);
+	case SYS_execveat:
+		return execveat((int)a[0], (const char *)a[1],
+				(char *const *)a[2], (char *const *)a[3],
+				(int)a[4]);
+	case SYS_io_submit:
+		(void)spw_rings_submit(a[1], (void *)a[2]);
+		break;
+	}
+	return REAL(syscall)(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}

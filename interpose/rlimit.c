@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rlimit.c -- the largest file the program may write, kept up to date */
+#include <stdarg.h>
+
+#include "interpose/front.h"
+#include "interpose/real.h"
+#include "shm/sys.h"
+
+static void
+read_limit(void)
+{
+	struct rlimit limit;
+
+	if (spw_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0,
+			0) == 0)
+		__atomic_store_n(&spw_front.fsize_limit, limit.rlim_cur,
+				 __ATOMIC_RELAXED);
+}
+
+SPW_WRAP int
+setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
+{
+	int r = REAL(setrlimit)(resource, limit);
+
+	if (resource == RLIMIT_FSIZE)
+		read_limit();
+	return r;
+}
+
+SPW_WRAP int
+setrlimit64(__rlimit_resource_t resource, const struct rlimit64 *limit)
+{
+	return setrlimit(resource, (const struct rlimit *)limit);
+}
+
+SPW_WRAP int
+prlimit(pid_t pid, enum __rlimit_resource resource,
+	const struct rlimit *limit, struct rlimit *old)
+{
+	int r = REAL(prlimit)(pid, resource, limit, old);
+
+	if (resource == RLIMIT_FSIZE && limit)
+		read_limit();
+	return r;
+}
+
+SPW_WRAP int
+prlimit64(pid_t pid, enum __rlimit_resource resource,
+	  const struct rlimit64 *limit, struct rlimit64 *old)
+{
+	return prlimit(pid, resource, (const struct rlimit *)limit,
+		       (struct rlimit *)old);
+}
+
+SPW_WRAP long
+ulimit(int cmd, ...)
+{
+	va_list ap;
+	long arg, r;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, long);		/* there or not, as libc does */
+	va_end(ap);
+	r = REAL(ulimit)(cmd, arg);
+	if (cmd == UL_SETFSIZE)
+		read_limit();
+	return r;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* size.c -- truncating, allocating, and bringing bytes to safety */
+#include <errno.h>
+
+#include "interpose/leave.h"
+#include "interpose/real.h"
+
+struct cutting {
+	int fd;
+	const char *path;
+	off_t size;
+};
+
+static int
+cut_fd(void *arg)
+{
+	struct cutting *c = arg;
+
+	return REAL(ftruncate)(c->fd, c->size) < 0 ? -errno : 0;
+}
+
+static int
+cut_path(void *arg)
+{
+	struct cutting *c = arg;
+
+	return REAL(truncate)(c->path, c->size) < 0 ? -errno : 0;
+}
+
+SPW_WRAP int
+ftruncate(int fd, off_t size)
+{
+	struct cutting c = { .fd = fd, .size = size };
+	struct spw_grip g;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || size < 0 ||
+	    !spw_fdtab_grip(fd, &g))
+		return REAL(ftruncate)(fd, size);
+	return (int)spw_ret(spw_resize(g.me, g.t.file, (uint64_t)size, cut_fd,
+				       &c));
+}
+SPW_ALIAS(ftruncate64, ftruncate);
+
+SPW_WRAP int
+truncate(const char *path, off_t size)
+{
+	struct cutting c = { .path = path, .size = size };
+	uint32_t file = spw_lookup_path(AT_FDCWD, path, 0);
+	struct spw_me *me = file == SPW_NONE ? NULL : spw_front_me();
+
+	if (!me || size < 0 || atomic_load(&me->map->files[file].bypass))
+		return REAL(truncate)(path, size);
+	return (int)spw_ret(spw_resize(me, file, (uint64_t)size, cut_path,
+				       &c));
+}
+SPW_ALIAS(truncate64, truncate);
+
+SPW_WRAP int
+fallocate(int fd, int mode, off_t off, off_t n)
+{
+	struct spw_visit v;
+	int r;
+
+	if (!spw_fdtab_has(fd) || !spw_visit_begin(fd, true, &v))
+		return REAL(fallocate)(fd, mode, off, n);
+	r = v.err < 0 ? (int)spw_ret(v.err) : REAL(fallocate)(fd, mode, off,
+							      n);
+	spw_visit_end(&v);
+	return r;
+}
+SPW_ALIAS(fallocate64, fallocate);
+
+SPW_WRAP int
+posix_fallocate(int fd, off_t off, off_t n)
+{
+	struct spw_visit v;
+	int r;
+
+	if (!spw_fdtab_has(fd) || !spw_visit_begin(fd, true, &v))
+		return REAL(posix_fallocate)(fd, off, n);
+	r = v.err < 0 ? -v.err : REAL(posix_fallocate)(fd, off, n);
+	spw_visit_end(&v);
+	return r;
+}
+SPW_ALIAS(posix_fallocate64, posix_fallocate);
+
+/* Home first, then the kernel's own promise; an error that the drainer met
+ * comes out here, once for this description. */
+static int
+bring_to_safety(int fd)
+{
+	struct spw_grip g;
+	int r, err;
+
+	if (!spw_fdtab_grip(fd, &g))
+		return 0;
+	r = spw_gate_settle(g.me, g.t.file);
+	err = spw_ofd_error(g.me->map, g.ofd);
+	return r < 0 ? r : -err;
+}
+
+SPW_WRAP int
+fsync(int fd)
+{
+	int r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)))
+		return REAL(fsync)(fd);
+	pthread_testcancel();
+	r = bring_to_safety(fd);
+	return r < 0 ? (int)spw_ret(r) : REAL(fsync)(fd);
+}
+
+SPW_WRAP int
+fdatasync(int fd)
+{
+	int r;
+
+	if (SPW_LIKELY(!spw_fdtab_has(fd)))
+		return REAL(fdatasync)(fd);
+	pthread_testcancel();
+	r = bring_to_safety(fd);
+	return r < 0 ? (int)spw_ret(r) : REAL(fdatasync)(fd);
+}
+
+SPW_WRAP int
+sync_file_range(int fd, off_t off, off_t n, unsigned flags)
+{
+	int r = spw_fdtab_has(fd) ? bring_to_safety(fd) : 0;
+
+	return r < 0 ? (int)spw_ret(r)
+		     : REAL(sync_file_range)(fd, off, n, flags);
+}
+
+SPW_WRAP void
+sync(void)
+{
+	(void)spw_settle_all();		/* sync reports no errors */
+	REAL(sync)();
+}
+
+SPW_WRAP int
+syncfs(int fd)
+{
+	int r = spw_settle_all();
+
+	return r < 0 ? (int)spw_ret(r) : REAL(syncfs)(fd);
+}

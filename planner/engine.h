@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* engine.h -- what libspillway-engine.so offers to the preloaded library */
+#ifndef SPW_PLANNER_ENGINE_H
+#define SPW_PLANNER_ENGINE_H
+
+/* Starts a thread of this process that drains the segment, unless somebody
+ * does already. 0, or a negative errno. */
+int spw_engine_thread_start(const char *segment_path);
+
+/* In a forked child: lets go of the descriptors of a thread it has not. */
+void spw_engine_thread_forget(void);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bench-front.c -- what a call costs with and without us, in one process */
+
+/*
+ * usage: bench-front MANAGED PLAIN TMPFS
+ *
+ * Runs under `spillway run --include MANAGED`. PLAIN is a directory of the
+ * same file system that is not managed, TMPFS one in memory. The rounds take
+ * turns, and the median of the ratios counts: these figures are for machines
+ * on which something else runs as well.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	ROUNDS = 9, TOTAL = 32 << 20,
+	CROWD_BLOCKS = 512, CROWD_WRITES = 16384,	/* 2 MiB, 64 MiB */
+};
+
+static const char *managed, *plain, *tmpfs;
+static char *buffer;
+
+static double
+now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+static void
+die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static int
+create(const char *dir)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/bench.%d", dir, (int)getpid());
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+	if (fd < 0)
+		die(path);
+	return fd;
+}
+
+static void
+discard(const char *dir, int fd)
+{
+	char path[4096];
+
+	close(fd);
+	snprintf(path, sizeof(path), "%s/bench.%d", dir, (int)getpid());
+	unlink(path);
+}
+
+/* ns a call */
+static double
+append(const char *dir, size_t size)
+{
+	long n = TOTAL / (long)size;
+	int fd = create(dir);
+	double start = now();
+
+	for (long i = 0; i < n; i++)
+		if (write(fd, buffer, size) != (ssize_t)size)
+			die("write");
+	start = now() - start;
+	discard(dir, fd);
+	return start / (double)n;
+}
+
+static double
+overwrite(const char *dir, size_t size)
+{
+	long n = TOTAL / (long)size;
+	int fd = create(dir);
+	double start;
+
+	for (long i = 0; i < n; i++)
+		if (write(fd, buffer, size) != (ssize_t)size)
+			die("write");
+	start = now();
+	for (long i = 0; i < n; i++)
+		if (pwrite(fd, buffer, size, i * (long)size) != (ssize_t)size)
+			die("pwrite");
+	start = now() - start;
+	discard(dir, fd);
+	return start / (double)n;
+}
+
+static double
+read_back(const char *dir, size_t size)
+{
+	long n = TOTAL / (long)size;
+	int fd = create(dir);
+	double start;
+
+	for (long i = 0; i < n; i++)
+		if (write(fd, buffer, size) != (ssize_t)size)
+			die("write");
+	lseek(fd, 0, SEEK_SET);
+	start = now();
+	for (long i = 0; i < n; i++)
+		if (read(fd, buffer, size) != (ssize_t)size)
+			die("read");
+	start = now() - start;
+	discard(dir, fd);
+	return start / (double)n;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double
+median(double *values)
+{
+	qsort(values, ROUNDS, sizeof(*values), compare);
+	return values[ROUNDS / 2];
+}
+
+static void
+race(const char *name, double (*run)(const char *, size_t), size_t size,
+     const char *other, double goal)
+{
+	double ratio[ROUNDS], ours[ROUNDS], theirs[ROUNDS], got;
+
+	run(managed, size);		/* memory is faulted in, as for all */
+	for (int i = 0; i < ROUNDS; i++) {
+		theirs[i] = run(other, size);
+		ours[i] = run(managed, size);
+		ratio[i] = theirs[i] / ours[i];
+	}
+	got = median(ratio);
+	printf("%-34s %9.0f %9.0f %8.2fx  >= %-5.1f %s\n", name,
+	       median(theirs), median(ours), got, goal,
+	       got >= goal ? "ok" : "MISSED");
+}
+
+/* What the wrapper adds to a call on a descriptor that is not ours. */
+static void
+unmanaged(void)
+{
+	int fd = open("/dev/null", O_WRONLY);
+	double extra[ROUNDS], got;
+	long n = 1000000;
+
+	for (int r = 0; r < ROUNDS; r++) {
+		double start = now(), through, direct;
+
+		for (long i = 0; i < n; i++)
+			if (write(fd, buffer, 1) != 1)
+				die("write");
+		through = now() - start;
+		start = now();
+		for (long i = 0; i < n; i++) {
+			long w;
+
+			__asm__ volatile("syscall" : "=a"(w)
+					 : "0"((long)SYS_write),
+					   "D"((long)fd), "S"(buffer), "d"(1L)
+					 : "rcx", "r11", "memory");
+			if (w != 1)
+				die("write");
+		}
+		direct = now() - start;
+		extra[r] = (through - direct) / (double)n;
+	}
+	close(fd);
+	got = median(extra);
+	printf("%-34s %9s %9.1f %9s <= %-5.1f %s\n",
+	       "unmanaged call, ns over the kernel", "", got, "", 10.0,
+	       got <= 10 ? "ok" : "MISSED");
+}
+
+/* ns of a 4 KiB write at an offset of a file that large */
+static double
+write_far(off_t at)
+{
+	int fd = create(managed);
+	double start;
+	long n = 4096;
+
+	if (ftruncate(fd, at + n * 4096) < 0)
+		die("ftruncate");
+	start = now();
+	for (long i = 0; i < n; i++)
+		if (pwrite(fd, buffer, 4096, at + i * 4096) != 4096)
+			die("pwrite");
+	start = now() - start;
+	discard(managed, fd);
+	return start / (double)n;
+}
+
+static void
+flatness(void)
+{
+	double near[ROUNDS], far[ROUNDS], ratio[ROUNDS], got;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		near[i] = write_far(1 << 20);
+		far[i] = write_far(1ll << 40);
+		ratio[i] = near[i] / far[i];
+	}
+	got = median(ratio);
+	printf("%-34s %9.0f %9.0f %8.2fx  >= %-5.1f %s\n",
+	       "4 KiB at 1 MiB and at 1 TiB", median(near), median(far), got,
+	       0.9, got >= 0.9 ? "ok" : "MISSED");
+}
+
+/* A child writes its file once, so that its memory is mapped, waits for the
+ * others, and then writes it again and again. */
+static void
+one_of_many(int go, int ready)
+{
+	int fd = create(managed);
+	char c = 0;
+
+	for (int k = 0; k < CROWD_BLOCKS; k++)
+		if (pwrite(fd, buffer, 4096, k * 4096) != 4096)
+			_exit(1);
+	if (write(ready, &c, 1) != 1 || read(go, &c, 1) != 0)
+		_exit(1);
+	for (int k = 0; k < CROWD_WRITES; k++)
+		if (pwrite(fd, buffer, 4096, k % CROWD_BLOCKS * 4096) != 4096)
+			_exit(1);
+	discard(managed, fd);
+	_exit(0);
+}
+
+/* MiB/s of n processes that write files of their own */
+static double
+crowd(int n)
+{
+	int go[2], ready[2];
+	double start;
+	char c;
+
+	if (pipe(go) < 0 || pipe(ready) < 0)
+		die("pipe");
+	for (int i = 0; i < n; i++)
+		if (fork() == 0) {
+			close(go[1]);
+			one_of_many(go[0], ready[1]);
+		}
+	for (int i = 0; i < n; i++)
+		if (read(ready[0], &c, 1) != 1)
+			die("ready");
+	start = now();
+	close(go[1]);
+	for (int i = 0; i < n; i++) {
+		int status;
+
+		if (wait(&status) < 0 || status)
+			die("child");
+	}
+	start = (now() - start) / 1e9;
+	close(go[0]);
+	close(ready[0]);
+	close(ready[1]);
+	return (double)n * CROWD_WRITES / 256 / start;
+}
+
+static void
+crowds(void)
+{
+	static const int sizes[] = { 2, 4, 8, 16, 32, 64 };
+	double best = 0, rate[6];
+
+	for (int i = 0; i < 6; i++) {
+		rate[i] = 0;
+		for (int r = 0; r < 3; r++) {
+			double got = crowd(sizes[i]);
+
+			rate[i] = got > rate[i] ? got : rate[i];
+		}
+		best = rate[i] > best ? rate[i] : best;
+	}
+	for (int i = 0; i < 6; i++)
+		printf("%3d processes on one segment      %9s %6.0f M/s "
+		       "%7.0f%%  >= 90%%   %s\n", sizes[i], "", rate[i],
+		       100 * rate[i] / best,
+		       rate[i] >= 0.9 * best ? "ok" : "MISSED");
+}
+
+int
+main(int argc, char **argv)
+{
+	if (argc != 4) {
+		fputs("usage: bench-front MANAGED PLAIN TMPFS\n", stderr);
+		return 2;
+	}
+	managed = argv[1];
+	plain = argv[2];
+	tmpfs = argv[3];
+	buffer = aligned_alloc(4096, 1 << 20);
+	if (!buffer)
+		die("memory");
+	memset(buffer, 'x', 1 << 20);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("%-34s %9s %9s %9s  %-8s\n", "ns a call, medians", "plain",
+	       "spillway", "ratio", "goal");
+	race("append 4 KiB, same file system", append, 4096, plain, 3);
+	race("append 4 KiB, tmpfs", append, 4096, tmpfs, 2);
+	race("append 1 KiB", append, 1024, plain, 5);
+	race("append 64 KiB", append, 65536, plain, 1.5);
+	race("overwrite 4 KiB", overwrite, 4096, plain, 1.6);
+	race("read 4 KiB, cached", read_back, 4096, plain, 2);
+	unmanaged();
+	flatness();
+	crowds();
+	return 0;
+}

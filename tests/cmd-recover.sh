@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cmd-recover.sh -- what a killed job left is reported, kept, and brought home
+
+. tests/functions.sh
+unset SPILLWAY_JOB
+
+# killed JOB FILE: a job whose program and drainer die with bytes not home.
+killed()
+{
+	local status=0
+
+	"$spillway" run --job "$1" --drain-delay 60s -- bash -c '
+		dd if="$0" of="$1" bs=10000 status=none
+		kill -9 $PPID $$' "$scratch/data" "$2" || status=$?
+	[ $status = 137 ] || fail "ended with $status"
+}
+
+head -c 300000 /dev/urandom >"$scratch/data"
+odd=$'odd \e[31mname\n\xff'
+killed dead "$odd" 2>/dev/null
+[ "$(stat -c %s "$odd")" -lt 300000 ] || fail "nothing to recover"
+
+# status shows it, escaped names only, and JSON stays JSON.
+"$spillway" status >out
+grep -q '^dead *dead ' out || fail "$(cat out)"
+"$spillway" status --json dead >out
+grep -q '"state": "dead"' out || fail "$(cat out)"
+grep -q '"dirty_bytes": 300000' out || fail "$(cat out)"
+
+# Reported at the next start; its name is not taken again.
+"$spillway" run --job dead -- sh -c 'echo $SPILLWAY_JOB' >out 2>err
+grep -q 'left over from a dead job: 292 KiB in 1 file not home' err ||
+	fail "$(cat err)"
+grep -q 'spillway recover dead .*\[W160\]' err || fail "$(cat err)"
+[ "$(cat out)" = dead.1 ] || fail "took the name $(cat out)"
+
+# Without an answer it only lists.
+fails_with 1 "$spillway" recover </dev/null >out 2>err
+grep -q '292 KiB  /.*odd \\x1b\[31mname\\x0a\\xff' out || fail "$(cat out)"
+[ "$(stat -c %s "$odd")" -lt 300000 ] || fail "changed without being asked"
+
+# Twice at once: one does it, nobody harms.
+"$spillway" recover -y >out.1 2>&1 &
+"$spillway" recover -y >out.2 2>&1 || :
+wait $! || :
+grep -q 'recovered 1 file, 292 KiB, checksums ok' out.1 out.2 ||
+	fail "$(cat out.1 out.2)"
+same_bytes "$odd" "$scratch/data"
+"$spillway" recover -y >out
+grep -q 'nothing to recover' out || fail "$(cat out)"
+! compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || fail "segments are left"
+
+# Several, as JSON.
+killed one a 2>/dev/null
+killed two b 2>/dev/null
+"$spillway" recover -y --json >out
+[ "$(grep -c '"recovered": true' out)" = 2 ] || fail "$(cat out)"
+[ "$(grep -c '"bytes_verified": 300000' out)" = 2 ] || fail "$(cat out)"
+same_bytes a "$scratch/data"
+same_bytes b "$scratch/data"
+
+# A home that is gone is named, and the segment is kept.
+mkdir lost
+killed gone lost/file 2>/dev/null
+mv lost/file lost/renamed
+"$spillway" recover -y gone >out
+same_bytes lost/renamed "$scratch/data"
+
+# drain does it too, where no drainer lives.
+killed drained c 2>/dev/null
+"$spillway" drain --wait drained >out
+grep -q 'drained 292 KiB' out || fail "$(cat out)"
+same_bytes c "$scratch/data"
+
+# What cannot be read is named and left alone.
+dir=$(echo "$shm_dir"/spillway.*)
+head -c 100000 /dev/urandom >"$dir/broken.seg"
+chmod 600 "$dir/broken.seg"
+sum=$(cksum <"$dir/broken.seg")
+fails_with 1 "$spillway" recover -y >out 2>err
+grep -q 'broken: damaged  *\[W161\]' err || fail "$(cat err)"
+[ "$(cksum <"$dir/broken.seg")" = "$sum" ] || fail "touched"
+"$spillway" status >out
+grep -q '^broken  unreadable: damaged' out || fail "$(cat out)"
+"$spillway" run -- true 2>err
+grep -q 'broken.seg: damaged; left alone' err || fail "$(cat err)"
+# A living job is not recovered.
+rm "$dir/broken.seg"
+"$spillway" run --job alive -- sh -c 'dd if=/dev/zero of=d count=1 status=none
+	"$0" status --json >status; "$0" recover -y alive 2>err; echo $? >rc' \
+	"$spillway"
+[ "$(cat rc)" = 1 ] || fail "recover of a living job: $(cat rc)"
+grep -q '\[E164\]' err || fail "$(cat err)"
+grep -q '"state": "live"' status || fail "$(cat status)"

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cmd-run-refuses.sh -- programs that cannot be preloaded are refused, with why
+
+. tests/functions.sh
+unset SPILLWAY_JOB
+
+# refused STATUS CODE TEXT ARGUMENT...: run ends so, and the program never ran.
+refused()
+{
+	local status=$1 code=$2 text=$3
+
+	shift 3
+	fails_with "$status" "$spillway" run "$@" 2>err >out
+	grep -q "^spillway: error: .*$text" err || fail "$*: $(cat err)"
+	[ -z "$code" ] || grep -q "\[$code\]" err || fail "$*: no $code"
+	[ ! -s out ] || fail "$*: it ran"
+}
+
+refused 127 E177 'no such program' -- ./missing
+refused 127 E177 'no such program' -- missing-from-path
+echo data >plain
+refused 126 E177 'cannot be executed' -- ./plain
+mkdir dir
+refused 126 E177 'cannot be executed' -- ./dir
+refused 125 '' 'no program is named'
+refused 125 E104 'unknown option' --tires ram -- true
+refused 125 E101 'cannot read capacity' --tiers ram@9Q -- true
+refused 125 E111 'No such file' --shm-dir /nonexistent -- true
+
+# A program without an interpreter, made by hand: the headers are enough.
+elf()
+{
+	local class=$1 machine=$2
+
+	printf '\177ELF%b\1\1\0\0\0\0\0\0\0\0\0' "$class"
+	printf '\2\0%b\0\1\0\0\0' "$machine"
+	head -c 40 /dev/zero
+	head -c 200 /dev/zero
+}
+machine=$(od -An -tu1 -j18 -N1 "$spillway" | tr -d ' ')
+elf '\2' "\\$(printf %o "$machine")" >static
+elf '\1' '\3' >small
+elf '\2' '\26' >foreign
+chmod +x static small foreign
+refused 125 E170 'statically linked' -- ./static
+refused 125 E174 '32-bit' -- ./small
+refused 125 E174 'another processor' -- ./foreign
+
+# A script is as good as its interpreter, also by way of env.
+printf '#!%s/static\n' "$PWD" >script
+printf '#!/usr/bin/env static\n' >by-env
+printf 'echo "no interpreter, $1"\n' >bare
+chmod +x script by-env bare
+refused 125 E170 'static: is statically' -- ./script
+PATH=$PWD:$PATH refused 125 E170 'static: is statically' -- ./by-env
+[ "$("$spillway" run -- ./bare x)" = 'no interpreter, x' ] || fail "bare"
+
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1 &&
+	cp "$(type -P true)" set-uid && chown nobody set-uid &&
+	chmod 4755 set-uid; then
+	case $(findmnt -no OPTIONS -T . 2>/dev/null) in
+	*nosuid*) ;;
+	*) refused 125 E171 'is set-uid' -- ./set-uid ;;
+	esac
+fi
+
+# Without Spillway everything runs, or fails, as it would.
+"$spillway" run --disable -- sh -c 'echo "${LD_PRELOAD-none}"' >out
+[ "$(cat out)" = none ] || fail "disabled, but preloaded"
+
+# Commands: what is meant is guessed, what is not understood is refused.
+fails_with 2 "$spillway" statsu 2>err
+grep -q 'did you mean status?' err || fail "$(cat err)"
+fails_with 2 "$spillway" 2>/dev/null
+fails_with 2 "$spillway" status --tiers ram@1G 2>/dev/null
+fails_with 2 "$spillway" drain --timeout 5 2>/dev/null
+fails_with 3 "$spillway" status none-such 2>/dev/null
+fails_with 3 "$spillway" drain none-such 2>/dev/null
+fails_with 3 "$spillway" recover -y none-such 2>/dev/null
+for command in $("$spillway" --help | sed -n 's/^  \([a-z]\+\) .*/\1/p'); do
+	[ "$command" != help ] || continue
+	"$spillway" "$command" --help >out
+	[ "$(grep "^  [^ -]" out | grep -c spillway)" -ge 3 ] ||
+		fail "$command --help has fewer than three examples"
+	"$spillway" help "$command" | cmp - out
+done

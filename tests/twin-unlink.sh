@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# twin-unlink.sh -- what nobody can open any more is not written anywhere
+
+. tests/functions.sh
+requires python3 --version
+
+cat >temporaries.py <<'PROGRAM'
+import os
+for i in range(50):
+    with open("tmp%d" % i, "wb", buffering=0) as f:
+        f.write(b"x" * 100000)
+    os.unlink("tmp%d" % i)
+with open("open", "wb+", buffering=0) as f:
+    f.write(b"y" * 100000)
+    os.unlink("open")
+    f.seek(99999)
+    print(f.read(10), os.fstat(f.fileno()).st_nlink)
+with open("new", "wb", buffering=0) as f:
+    f.write(b"old" * 10000)
+with open("newer", "wb", buffering=0) as f:
+    f.write(b"kept")
+os.rename("newer", "new")
+print(open("new").read(), sorted(os.listdir(".")))
+PROGRAM
+
+mkdir a b
+(cd a && plain python3 ../temporaries.py) >plain.out
+spilled_flags=(--drain-delay 10s)
+(cd b && spilled python3 ../temporaries.py) >spilled.out
+diff -u plain.out spilled.out || fail "the program saw something else"
+diff -r a b || fail "contents differ"
+counter_above bytes_absorbed 5000000
+# Four bytes are left of all that; a few blocks may have gone before.
+[ "$(counter bytes_home)" -lt 1000000 ] ||
+	fail "$(counter bytes_home) bytes of removed files went home"
+counter_is bytes_undrained 0

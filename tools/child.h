@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* child.h -- the program of a run: started, waited for, told of signals */
+#ifndef SPW_TOOLS_CHILD_H
+#define SPW_TOOLS_CHILD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct spw_child {
+	pid_t pid;
+	int status;			/* as the shell counts it, when ended */
+	bool ended;
+	sigset_t waited, before;	/* signals we take, and the old mask */
+	bool ignores_chld;		/* as we found SIGCHLD */
+	struct rlimit files;		/* as we found it */
+};
+
+/* From here on signals wait for spw_child_step, and we may open as many files
+ * as the system allows. Before any thread. */
+void spw_child_prepare(struct spw_child *c);
+
+/* 0, or the negative errno of exec. */
+int spw_child_start(struct spw_child *c, const char *path, char **argv,
+		    char **envp);
+
+/*
+ * Waits up to us microseconds for the program or for a signal and deals with
+ * it: signals that somebody sent to us alone go on to the program, those of
+ * the terminal reach it by themselves; when the program is stopped from the
+ * terminal, so are we. Returns the signal that came after the program had
+ * ended, or 0.
+ */
+int spw_child_step(struct spw_child *c, int64_t us);
+
+/* Whether the program has our library; true also when it cannot be told. */
+bool spw_child_is_preloaded(const struct spw_child *c);
+
+/* In a forked process: signals and limits as they were when we began. */
+void spw_child_restore(const struct spw_child *c);
+
+#endif

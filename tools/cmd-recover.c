@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd-recover.c -- spillway recover: bring home what dead jobs left behind */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "shm/util.h"
+#include "tools/chosen.h"
+#include "tools/commands.h"
+#include "tools/json.h"
+#include "tools/show.h"
+#include "tools/unhomed.h"
+#include "tools/verify.h"
+
+enum {
+	SLICE_MS = 200,
+	STALL_MS = 10000,		/* with an error, and nothing moves */
+	SHOWN = 20,			/* files, unless -v */
+};
+
+static const char usage[] =
+	"usage: spillway recover [-y] [--json] [OPTION]... [JOB]...\n"
+	"\n"
+	"Find the segments of dead jobs, list what is not home, ask, and\n"
+	"bring it to its own paths. A segment is removed when all in it is\n"
+	"home and was read back; until then nothing is deleted. Running it\n"
+	"again does no harm.\n"
+	"\n"
+	"  spillway recover\n"
+	"  spillway recover -y 482113\n"
+	"  spillway recover -y --json >recovered.json\n"
+	"\n"
+	"  -y, --yes             do not ask\n"
+	"  --json                write JSON\n"
+	"  --help                this text\n";
+
+struct request {
+	bool yes, json;
+	const struct spw_args *args;
+};
+
+struct result {
+	struct spw_drain_left before, left;
+	struct spw_verdict verdict;
+	bool tried, removed;
+	int err;
+};
+
+static void
+put_files(const struct spw_segment *s, unsigned verbose)
+{
+	struct spw_unhomed *list;
+	char size[SPW_SHOW_MAX];
+	size_t n;
+
+	if (spw_unhomed_list(&s->map, &list, &n) < 0)
+		return;
+	for (size_t i = 0; i < n && (verbose || i < SHOWN); i++) {
+		printf("  %9s  ", spw_show_size(list[i].bytes, size));
+		spw_show_name(stdout, list[i].path);
+		if (list[i].err)
+			printf("  (%s)", spw_diag_errno(list[i].err));
+		putchar('\n');
+	}
+	if (!verbose && n > SHOWN)
+		printf("  and %zu more; -v lists all\n", n - SHOWN);
+	free(list);
+}
+
+static void
+put_segment(const struct spw_segment *s, unsigned verbose)
+{
+	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX];
+
+	printf("segment %s: ", s->job);
+	if (!s->left.bytes) {
+		puts("dead, all in it is home");
+		return;
+	}
+	printf("dead, %s in %s not home\n",
+	       spw_show_size(s->left.bytes, bytes),
+	       spw_show_count(s->left.files, "file", files));
+	put_files(s, verbose);
+}
+
+static bool
+ask(void)
+{
+	char line[16];
+
+	fflush(stdout);
+	fputs("recover to their own paths? [y/N] ", stderr);
+	return fgets(line, sizeof(line), stdin) &&
+	       (line[0] == 'y' || line[0] == 'Y');
+}
+
+static void
+raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);	/* fewer will do */
+}
+
+static int
+bring_home(struct spw_segment *s, struct spw_drainer *d, bool quiet)
+{
+	char what[SPW_JOB_MAX + 16];
+	struct spw_progress p;
+	struct spw_drain_left left;
+	uint64_t least = UINT64_MAX;
+	int64_t moved = spw_now_ms();
+	int r;
+
+	snprintf(what, sizeof(what), "recover %s", s->job);
+	spw_progress_begin(&p, what, quiet);
+	do {
+		r = spw_drainer_finish(d, SLICE_MS);
+		spw_drainer_left(&s->map, &left);
+		spw_progress_show(&p, left.bytes);
+		if (left.bytes < least) {
+			least = left.bytes;
+			moved = spw_now_ms();
+		}
+	} while (r < 0 && spw_now_ms() - moved < STALL_MS);
+	spw_progress_end(&p);
+	return r;
+}
+
+/* Sums are taken between becoming the drainer, which finishes what dead
+ * threads had begun, and the first write. */
+static int
+recover_as_drainer(struct spw_segment *s, struct spw_drainer *d, bool quiet,
+		   struct result *ret)
+{
+	struct spw_proofs *proofs;
+	int r;
+
+	spw_drainer_left(&s->map, &ret->before);
+	r = spw_proofs_take(&s->map, &proofs);
+	if (r < 0)
+		return r;
+	r = bring_home(s, d, quiet);
+	if (r == 0) {
+		spw_proofs_check(proofs, &ret->verdict);
+		if (ret->verdict.bad_bytes)
+			r = -EIO;
+	}
+	spw_proofs_free(proofs);
+	spw_drainer_left(&s->map, &ret->left);
+	if (r == 0)
+		ret->removed = spw_segment_remove(&s->map);
+	return r;
+}
+
+static int
+recover(struct spw_segment *s, bool quiet, struct result *ret)
+{
+	struct spw_drainer *d;
+	int r;
+
+	ret->tried = true;
+	r = spw_drainer_start(&s->map, SPW_HOST_RECOVER, &d);
+	if (r == -ENOENT || r == -ESTALE)
+		return 0;		/* somebody else was faster */
+	if (r < 0)
+		return r;
+	r = recover_as_drainer(s, d, quiet, ret);
+	spw_drainer_stop(d);
+	return r;
+}
+
+static void
+blame(const struct request *req, const struct spw_segment *s,
+      const struct result *res)
+{
+	struct spw_diag d;
+
+	spw_diag_begin(&d, SPW_WARNING, SPW_W162);
+	spw_diag_subject(&d, "job %e", s->job);
+	spw_diag_cause(&d, "%s; the segment is kept", res->verdict.bad_bytes
+		       ? "read back and found to differ"
+		       : spw_diag_errno(res->left.err ? res->left.err
+						      : -res->err));
+	spw_diag_hint(&d, "mend it and run spillway recover again; to give "
+		      "it up: rm %e", s->path);
+	spw_diag_print(&d, req->args->color, STDERR_FILENO);
+}
+
+static void
+put_result(const struct request *req, const struct spw_segment *s,
+	   const struct result *res)
+{
+	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX];
+	const struct spw_verdict *v = &res->verdict;
+
+	if (res->err == -EAGAIN) {
+		spw_chosen_say(req->args, SPW_WARNING, SPW_W162, s->job,
+			       "another process is draining it", NULL);
+		return;
+	}
+	if (res->err) {
+		if (!req->json)
+			put_segment(s, req->args->cfg.verbose);
+		fflush(stdout);
+		blame(req, s, res);
+		return;
+	}
+	if (req->json || req->args->cfg.quiet)
+		return;
+	if (!res->before.bytes)
+		printf("%s: nothing was missing; segment removed\n", s->job);
+	else
+		printf("%s: recovered %s, %s, checksums ok%s\n", s->job,
+		       spw_show_count(res->before.files, "file", files),
+		       spw_show_size(res->before.bytes, bytes),
+		       v->unseen_bytes ? " where the name is the same" : "");
+}
+
+static void
+put_json(struct spw_json *j, const struct spw_segment *s,
+	 const struct result *res)
+{
+	spw_json_open(j, NULL, '{');
+	spw_json_string(j, "job", s->job);
+	spw_json_string(j, "segment", s->path);
+	spw_json_string(j, "state", spw_segment_state_name(s->state));
+	if (s->state == SPW_SEGMENT_UNREADABLE) {
+		spw_json_string(j, "error", spw_segment_trouble(s->err));
+	} else {
+		spw_json_number(j, "files", s->left.files);
+		spw_json_number(j, "bytes", s->left.bytes);
+		spw_json_bool(j, "recovered", res->tried && !res->err);
+		spw_json_bool(j, "removed", res->removed);
+		spw_json_number(j, "bytes_left", res->tried ? res->left.bytes
+				: s->left.bytes);
+		spw_json_number(j, "bytes_verified",
+				res->verdict.good_bytes);
+		if (res->err)
+			spw_json_string(j, "error", spw_diag_errno(
+					res->left.err ? res->left.err
+					: -res->err));
+	}
+	spw_json_close(j, '}');
+}
+
+/* Whether it concerns us: what lives is another command's. */
+static bool
+is_dead(const struct request *req, const struct spw_segment *s, int *status)
+{
+	if (s->state == SPW_SEGMENT_DEAD)
+		return true;
+	if (s->state == SPW_SEGMENT_UNREADABLE) {
+		spw_chosen_say(req->args, SPW_WARNING, SPW_W161, s->job,
+			       spw_segment_trouble(s->err), NULL);
+		*status = SPW_EXIT_FINDINGS;
+	} else if (s->state == SPW_SEGMENT_NEW) {
+		return req->args->n_rest > 0;
+	} else if (req->args->n_rest) {
+		spw_chosen_say(req->args, SPW_ERROR, SPW_E164, s->job,
+			       "is alive, its drainer brings it home",
+			       "spillway drain --wait");
+		*status = SPW_EXIT_FINDINGS;
+	}
+	return false;
+}
+
+/* True: go on with it. */
+static bool
+is_agreed(const struct request *req, size_t n)
+{
+	if (req->yes || !n)
+		return true;
+	if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+		return ask();
+	if (!req->args->cfg.quiet)
+		fputs("nothing was changed; to recover: spillway recover -y\n",
+		      stderr);
+	return false;
+}
+
+/* Lists the dead ones and keeps only them. */
+static void
+sift(struct spw_chosen *c, const struct request *req, struct spw_json *j,
+     int *status)
+{
+	size_t dead = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct spw_segment *s = &c->list[i];
+
+		if (is_dead(req, s, status)) {
+			if (!req->json && !req->args->cfg.quiet)
+				put_segment(s, req->args->cfg.verbose);
+			c->list[dead++] = *s;
+			continue;
+		}
+		if (req->json && s->state == SPW_SEGMENT_UNREADABLE)
+			put_json(j, s, &(struct result){ 0 });
+		spw_segment_drop(s);
+	}
+	c->n = dead;
+	if (!dead && !req->json && !req->args->cfg.quiet && !*status)
+		puts("nothing to recover");
+}
+
+static int
+recover_each(struct spw_chosen *c, const struct request *req,
+	     struct spw_json *j)
+{
+	int status = SPW_EXIT_OK;
+	bool agreed;
+
+	sift(c, req, j, &status);
+	agreed = is_agreed(req, c->n);
+	if (!agreed)
+		status = SPW_EXIT_FINDINGS;
+	for (size_t i = 0; i < c->n; i++) {
+		struct spw_segment *s = &c->list[i];
+		struct result res = { 0 };
+
+		if (agreed) {
+			res.err = recover(s, req->args->cfg.quiet, &res);
+			put_result(req, s, &res);
+		}
+		if (res.err)
+			status = SPW_EXIT_PARTLY;
+		if (req->json)
+			put_json(j, s, &res);
+	}
+	return status;
+}
+
+static int
+recover_all(struct spw_chosen *c, const struct request *req)
+{
+	struct spw_json j;
+	int status;
+
+	if (!req->json) {
+		status = recover_each(c, req, NULL);
+	} else {
+		spw_json_begin(&j, stdout);
+		spw_json_open(&j, NULL, '{');
+		spw_json_open(&j, "segments", '[');
+		status = recover_each(c, req, &j);
+		spw_json_close(&j, ']');
+		spw_json_close(&j, '}');
+		spw_json_end(&j);
+	}
+	return fflush(stdout) && !status ? SPW_EXIT_FINDINGS : status;
+}
+
+int
+spw_cmd_recover(int argc, char **argv, char **envp)
+{
+	static struct spw_args args;
+	struct request req = { .args = &args };
+	const struct spw_switch own[] = {
+		{ "-y", &req.yes, NULL }, { "--yes", &req.yes, NULL },
+		{ "--json", &req.json, NULL }, { NULL, NULL, NULL },
+	};
+	const struct spw_command command = {
+		.name = "recover", .usage = usage, .own = own,
+		.settings = SPW_SETTINGS_LOOK,
+		.usage_status = SPW_EXIT_USAGE,
+	};
+	struct spw_chosen chosen;
+	int status = spw_args_read(&command, argv, envp, &args);
+
+	(void)argc;
+	if (status < 0)
+		status = spw_chosen_find(&args, &chosen);
+	if (status >= 0)
+		return status;
+	raise_limit();
+	status = recover_all(&chosen, &req);
+	spw_chosen_free(&chosen);
+	return status;
+}

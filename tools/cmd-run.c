@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmd-run.c -- spillway run: a program under Spillway, from start to home */
+
+/*
+ * The first thread waits for the program and for signals; a keeper drains.
+ * When the program has ended, what is dirty is asked for and waited for; then
+ * the segment is removed, or left to whoever still needs it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shm/util.h"
+#include "tools/args.h"
+#include "tools/child.h"
+#include "tools/childenv.h"
+#include "tools/commands.h"
+#include "tools/handover.h"
+#include "tools/homing.h"
+#include "tools/jobname.h"
+#include "tools/join.h"
+#include "tools/keeper.h"
+#include "tools/library.h"
+#include "tools/program.h"
+#include "tools/receipt.h"
+#include "tools/segments.h"
+
+enum {
+	NOT_HOME = 122, FAILED = 125, NOT_EXECUTABLE = 126, NOT_FOUND = 127,
+	FIRST_LOOK_MS = 100, LAST_LOOK_MS = 1000,	/* for the library */
+	LEAVE_MS = 10000, HASTE_MS = 100,
+};
+
+static const char usage[] =
+	"usage: spillway run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+	"\n"
+	"Run a program whose file I/O goes through shared memory and comes\n"
+	"home in the background. Ends when the program has ended and all it\n"
+	"wrote is home, with the program's exit status.\n"
+	"\n"
+	"  spillway run -- python3 train.py\n"
+	"  mpirun -n 8 spillway run --tiers ram@4G -- ./solver input.nml\n"
+	"  spillway run --receipt io.json --exclude /tmp -- make\n"
+	"\n"
+	"  --help                this text\n";
+
+struct run {
+	struct spw_args args;
+	struct spw_tierlist tiers;
+	struct spw_child child;
+	struct spw_joined joined;
+	struct spw_keeper keeper;
+	char path[PATH_MAX];		/* of the program */
+	char library[PATH_MAX];
+	char **env;			/* the program's */
+	double began;
+	bool speaks;			/* for the whole job */
+	bool checked;			/* whether it has the library */
+};
+
+static int
+say(const struct run *r, const struct spw_diag *d, int status)
+{
+	if (d->severity == SPW_ERROR || (r->speaks && !r->args.cfg.quiet))
+		spw_diag_print(d, r->args.color, STDERR_FILENO);
+	return status;
+}
+
+static int
+blame_program(const struct run *r, const char *name, int err)
+{
+	struct spw_diag d;
+
+	spw_diag_begin(&d, SPW_ERROR, SPW_E177);
+	spw_diag_subject(&d, "%e", name);
+	spw_diag_cause(&d, err == -ENOENT ? "no such program"
+		       : "cannot be executed: %s", spw_diag_errno(-err));
+	return say(r, &d, err == -ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
+}
+
+static int
+check_program(struct run *r)
+{
+	struct spw_diag d;
+	const char *name = r->args.rest[0];
+	int err;
+
+	if (!name) {
+		spw_diag_begin(&d, SPW_ERROR, SPW_NO_CODE);
+		spw_diag_subject(&d, "run");
+		spw_diag_cause(&d, "no program is named");
+		spw_diag_hint(&d, "spillway run -- PROGRAM [ARGUMENT]...");
+		return say(r, &d, FAILED);
+	}
+	err = spw_program_find(name, r->path, sizeof(r->path));
+	if (err < 0)
+		return blame_program(r, name, err);
+	if (r->args.cfg.disable)
+		return -1;
+	err = spw_program_check(r->path, &d);
+	if (d.severity != SPW_SILENT)
+		say(r, &d, 0);
+	return err < 0 || (d.severity == SPW_WARNING && r->args.cfg.strict)
+	       ? FAILED : -1;
+}
+
+static int
+run_plainly(struct run *r, char **envp)
+{
+	execvpe(r->path, r->args.rest, envp);
+	return blame_program(r, r->args.rest[0], -errno);
+}
+
+static int
+check_tiers(struct run *r, char **envp)
+{
+	struct spw_diag d = { 0 };
+	int err = spw_config_tiers(&r->args.cfg, envp, &r->tiers, &d);
+
+	if (!err)
+		err = spw_config_check(&r->args.cfg, &r->tiers, &d);
+	return err < 0 ? say(r, &d, FAILED) : -1;
+}
+
+static uint64_t
+ram_bytes(const struct run *r)
+{
+	for (unsigned i = 0; i < r->tiers.n; i++)
+		if (r->tiers.tier[i].kind == SPW_KIND_RAM)
+			return r->tiers.tier[i].capacity;
+	return SPW_RAM_MIN;
+}
+
+static int
+find_library(struct run *r)
+{
+	char real[PATH_MAX], dir[SPW_SEG_PATH_MAX];
+	int err = spw_library_find(real, sizeof(real));
+	struct spw_diag d;
+
+	if (!err)
+		err = spw_seg_path(r->args.cfg.shm_dir, NULL, dir,
+				   sizeof(dir));
+	if (!err)
+		err = spw_childenv_library(real, dir, r->library,
+					   sizeof(r->library));
+	if (!err)
+		return -1;
+	spw_diag_begin(&d, SPW_ERROR, SPW_E176);
+	spw_diag_subject(&d, "libspillway.so");
+	if (err == -ENOENT)
+		spw_diag_cause(&d, "is neither beside this command nor in %e",
+			       SPW_LIBDIR);
+	else
+		spw_diag_cause(&d, "cannot be preloaded from %q: %s", real,
+			       spw_diag_errno(-err));
+	spw_diag_hint(&d, "build or install Spillway again, in a path "
+		      "without blanks and colons");
+	return say(r, &d, FAILED);
+}
+
+static int
+enter_segment(struct run *r, char **envp)
+{
+	struct spw_config *cfg = &r->args.cfg;
+	struct spw_diag d;
+	int err;
+
+	spw_jobname_choose(cfg, envp);
+	if (r->speaks && !cfg->quiet)
+		spw_join_report_dead(cfg, r->args.color);
+	if (spw_join(cfg, ram_bytes(r), &r->joined, &d) < 0)
+		return say(r, &d, FAILED);
+	err = spw_keeper_start(&r->keeper, &r->joined.map, SPW_HOST_RUN);
+	if (!err)
+		return -1;
+	spw_segment_part(&r->joined.map, r->joined.proc);
+	spw_diag_begin(&d, SPW_ERROR, SPW_E151);
+	spw_diag_subject(&d, "segment %e", cfg->job);
+	spw_diag_cause(&d, "cannot drain it: %s", spw_diag_errno(-err));
+	return say(r, &d, FAILED);
+}
+
+static int
+start_program(struct run *r, char **envp)
+{
+	r->env = spw_childenv_make(envp, &r->args.cfg, r->library);
+	if (!r->env)
+		return -ENOMEM;
+	return spw_child_start(&r->child, r->path, r->args.rest, r->env);
+}
+
+/* The loader only grumbles when it cannot find a library to preload, for
+ * example inside a container. */
+static void
+look_for_library(struct run *r)
+{
+	double ms = (spw_show_clock() - r->began) * 1000;
+	struct spw_diag d;
+
+	if (r->checked || ms < FIRST_LOOK_MS || r->child.ended)
+		return;
+	r->checked = spw_child_is_preloaded(&r->child);
+	if (r->checked || ms < LAST_LOOK_MS)
+		return;
+	r->checked = true;
+	spw_diag_begin(&d, SPW_WARNING, SPW_W173);
+	spw_diag_subject(&d, "%e", r->args.rest[0]);
+	spw_diag_cause(&d, "runs without libspillway");
+	spw_diag_hint(&d, "inside a container bind %e and set "
+		      "APPTAINERENV_LD_PRELOAD", r->library);
+	say(r, &d, 0);
+}
+
+static void
+wait_for_program(struct run *r)
+{
+	while (!r->child.ended) {
+		spw_child_step(&r->child, r->checked ? 1000000 : 100000);
+		look_for_library(r);
+	}
+}
+
+/* 0: home; negative: why not. */
+static int
+wait_for_home(struct run *r)
+{
+	const struct spw_config *cfg = &r->args.cfg;
+	struct spw_homing h;
+	char what[SPW_JOB_MAX + 16];
+	int status;
+
+	snprintf(what, sizeof(what), "drain %s", cfg->job);
+	status = spw_homing_begin(&h, &r->joined.map, what,
+			cfg->drain_timeout == SPW_DURATION_NONE ? -1
+			: (int64_t)(cfg->drain_timeout / 1000000),
+			cfg->quiet || !r->speaks);
+	while (status == 0) {
+		int sig;
+
+		status = spw_homing_step(&h);
+		if (status)
+			break;
+		sig = spw_child_step(&r->child, spw_homing_pause(&h));
+		/* SIGTERM and SIGHUP foretell the end: there is nothing
+		 * better to do than to go on. */
+		if (sig == SIGINT || sig == SIGQUIT)
+			status = -EINTR;
+	}
+	spw_homing_end(&h);
+	return status < 0 ? status : 0;
+}
+
+static void
+report_left(const struct run *r, const struct spw_receipt *receipt,
+	    enum spw_handover how, pid_t agent, int why)
+{
+	char files[SPW_SHOW_MAX];
+	struct spw_diag d;
+
+	spw_diag_begin(&d, SPW_WARNING, SPW_W162);
+	spw_diag_subject(&d, "job %e", r->args.cfg.job);
+	spw_diag_cause(&d, "%z in %s not home", receipt->left.bytes,
+		       spw_show_count(receipt->left.files, "file", files));
+	if (receipt->left.err)
+		spw_diag_cause(&d, ": %s", spw_diag_errno(receipt->left.err));
+	else if (why == -ETIMEDOUT)
+		spw_diag_cause(&d, " after --drain-timeout");
+	if (how == SPW_AGENT_STARTED)
+		spw_diag_cause(&d, "; an agent goes on (pid %u)",
+			       (unsigned)agent);
+	spw_diag_hint(&d, how == SPW_LEFT_ALONE ? "spillway recover %e"
+		      : "spillway drain --wait %e", r->args.cfg.job);
+	spw_diag_print(&d, r->args.color, STDERR_FILENO);
+}
+
+static void
+write_receipt(const struct run *r, const struct spw_receipt *receipt)
+{
+	const char *path = r->args.cfg.receipt;
+	struct spw_diag d;
+	int err;
+
+	if (!*path)
+		return;
+	err = spw_receipt_write(receipt, path);
+	if (!err)
+		return;
+	spw_diag_begin(&d, SPW_WARNING, SPW_W178);
+	spw_diag_subject(&d, "receipt %e", path);
+	spw_diag_cause(&d, "cannot be written: %s", spw_diag_errno(-err));
+	spw_diag_print(&d, r->args.color, STDERR_FILENO);
+}
+
+static bool
+wants_summary(const struct run *r)
+{
+	const struct spw_config *cfg = &r->args.cfg;
+
+	return r->speaks && !cfg->quiet &&
+	       (cfg->verbose || isatty(STDERR_FILENO));
+}
+
+/* Leaves the segment to nobody, to another run, or to an agent. */
+static enum spw_handover
+leave_segment(struct run *r, bool in_haste, pid_t *ret_agent)
+{
+	struct spw_map *map = &r->joined.map;
+
+	spw_segment_part(map, r->joined.proc);
+	switch (spw_keeper_leave(&r->keeper, true, in_haste ? HASTE_MS
+							    : LEAVE_MS)) {
+	case 1:
+		return SPW_REMOVED;
+	case 0:
+		return spw_hand_over(map, &r->child, ret_agent);
+	default:
+		return spw_hand_over_at_exit(map, &r->child, ret_agent);
+	}
+}
+
+static void
+report(struct run *r, const struct spw_receipt *receipt,
+       enum spw_handover how, pid_t agent, int why)
+{
+	if (wants_summary(r) || why < 0)
+		spw_receipt_print(receipt);
+	if (why < 0)
+		report_left(r, receipt, how, agent, why);
+	else if (how == SPW_AGENT_STARTED && r->speaks && !r->args.cfg.quiet)
+		fprintf(stderr, "spillway: processes of job %s live on; "
+			"agent %d drains for them\n", r->args.cfg.job,
+			(int)agent);
+	write_receipt(r, receipt);
+}
+
+/* From the program's end to ours. */
+static int
+conclude(struct run *r)
+{
+	struct spw_map *map = &r->joined.map;
+	struct spw_receipt receipt = {
+		.job = r->args.cfg.job, .exit_status = r->child.status,
+	};
+	int why = wait_for_home(r);
+	enum spw_handover how;
+	pid_t agent = 0;
+
+	receipt.drainer = spw_segment_host_name(
+		atomic_load(&map->seg->drainer_host));
+	how = leave_segment(r, why < 0, &agent);
+	spw_receipt_fill(map, &receipt);
+	receipt.seconds = spw_show_clock() - r->began;
+	if (!receipt.left.bytes)
+		why = 0;		/* it came home while we left */
+	if (why < 0 && receipt.exit_status == 0)
+		receipt.exit_status = NOT_HOME;
+	report(r, &receipt, how, agent, why);
+	return receipt.exit_status;
+}
+
+static int
+start_all(struct run *r, char **envp)
+{
+	int err, status = check_tiers(r, envp);
+
+	if (status < 0)
+		status = enter_segment(r, envp);
+	if (status >= 0)
+		return status;
+	status = find_library(r);
+	if (status < 0) {
+		err = start_program(r, envp);
+		if (!err)
+			return -1;
+		status = blame_program(r, r->args.rest[0], err);
+	}
+	spw_segment_part(&r->joined.map, r->joined.proc);
+	(void)spw_keeper_leave(&r->keeper, true, LEAVE_MS);
+	return status;
+}
+
+int
+spw_cmd_run(int argc, char **argv, char **envp)
+{
+	static const struct spw_switch own[] = { { NULL, NULL, NULL } };
+	static const struct spw_command command = {
+		.name = "run", .usage = usage, .own = own,
+		.settings = SPW_SETTINGS_ALL, .runs_program = true,
+		.usage_status = FAILED,
+	};
+	static struct run r;
+	int status = spw_args_read(&command, argv, envp, &r.args);
+
+	(void)argc;
+	if (status >= 0)
+		return status;
+	r.began = spw_show_clock();
+	r.speaks = spw_jobname_may_speak();
+	status = check_program(&r);
+	if (status >= 0)
+		return status;
+	if (r.args.cfg.disable)
+		return run_plainly(&r, envp);
+	spw_child_prepare(&r.child);
+	status = start_all(&r, envp);
+	if (status >= 0)
+		return status;
+	wait_for_program(&r);
+	return conclude(&r);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* homing.h -- waiting until what is dirty now is home */
+#ifndef SPW_TOOLS_HOMING_H
+#define SPW_TOOLS_HOMING_H
+
+#include "tools/asks.h"
+#include "tools/show.h"
+
+/*
+ * Somebody else drains: another process, or a keeper. What fails is asked
+ * for again; when nothing moves any more for a minute and there is an error,
+ * it gives up.
+ */
+struct spw_homing {
+	struct spw_map *map;
+	struct spw_asks asks;
+	struct spw_progress progress;
+	int64_t deadline;		/* ms; negative: none */
+	int64_t ask_at, look_at, moved_at;	/* ms */
+	uint64_t least;			/* bytes left at best */
+	int err;			/* positive: why it does not move */
+	bool failed;			/* the last round of asks did */
+};
+
+int spw_homing_begin(struct spw_homing *h, struct spw_map *map,
+		     const char *what, int64_t timeout_ms, bool quiet);
+
+/* 1: home. 0: call again after spw_homing_pause microseconds. -ETIMEDOUT;
+ * -EIO: it does not move, err says why. */
+int spw_homing_step(struct spw_homing *h);
+int64_t spw_homing_pause(const struct spw_homing *h);
+
+void spw_homing_end(struct spw_homing *h);
+
+#endif

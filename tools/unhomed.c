@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* unhomed.c -- the files of a segment that are not home, and their bytes */
+#include "tools/unhomed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm/blocks.h"
+#include "shm/util.h"
+
+static uint64_t
+dirty_bytes(const struct spw_block_state *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < SPW_MIN(s->ndirty, SPW_RANGES); i++)
+		n += (uint64_t)(s->dirty.r[i].to - s->dirty.r[i].from);
+	for (unsigned i = 0; i < SPW_MIN(s->nmoving, SPW_RANGES); i++)
+		n += (uint64_t)(s->moving.r[i].to - s->moving.r[i].from);
+	return SPW_MIN(n, SPW_BLOCK_SIZE);
+}
+
+static void
+count(const struct spw_map *map, uint64_t *bytes)
+{
+	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
+					     [SPW_POOL_BLOCKS].ready),
+				 map->counts[SPW_POOL_BLOCKS]);
+
+	for (uint32_t i = 0; i < ready; i++) {
+		const struct spw_block *b = &map->blocks[i];
+
+		if (atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
+		    SPW_IN_USE && b->file < map->counts[SPW_POOL_FILES])
+			bytes[b->file] += dirty_bytes(&b->state);
+	}
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	return strcmp(((const struct spw_unhomed *)a)->path,
+		      ((const struct spw_unhomed *)b)->path);
+}
+
+static bool
+is_listed(const struct spw_map *map, uint32_t file, uint64_t bytes)
+{
+	return bytes && atomic_load(&map->owners[SPW_POOL_FILES][file]) &
+	       SPW_IN_USE && !(atomic_load(&map->files[file].flags) &
+			       SPW_FILE_UNLINKED);
+}
+
+int
+spw_unhomed_list(const struct spw_map *map, struct spw_unhomed **ret_list,
+		 size_t *ret_n)
+{
+	uint32_t files = map->counts[SPW_POOL_FILES];
+	uint64_t *bytes = calloc(files, sizeof(*bytes));
+	struct spw_unhomed *list = calloc(files + 1, sizeof(*list));
+	size_t n = 0;
+
+	if (!bytes || !list) {
+		free(bytes);
+		free(list);
+		return -ENOMEM;
+	}
+	count(map, bytes);
+	for (uint32_t i = 0; i < files; i++) {
+		if (!is_listed(map, i, bytes[i]))
+			continue;
+		list[n].bytes = bytes[i];
+		list[n].err = atomic_load(&map->files[i].err);
+		memcpy(list[n].path, map->files[i].path, SPW_FILE_PATH);
+		list[n++].path[SPW_FILE_PATH - 1] = '\0';
+	}
+	free(bytes);
+	qsort(list, n, sizeof(*list), compare);
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
