@@ -75,6 +75,8 @@ tests_scripts = \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
+	tests/twin-crowd.sh \
+	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
 	tests/twin-rename-tools.sh \
@@ -87,7 +89,9 @@ tests_scripts = \
 
 # Programs that scripts call.
 tests_helpers = \
+	tests/bench-front \
 	tests/config-driver \
+	tests/crowd \
 	tests/list-features \
 	tests/name-forms \
 	tests/random-ops \
