@@ -182,6 +182,7 @@ struct spw_proc {
 	_Atomic uint32_t stands_by;	/* a run, ready to be the drainer */
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
+	_Atomic int64_t doubted;	/* ms; no process since then, 0: one */
 	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */
 	uint32_t chunks[SPW_MAP_CHUNKS];/* fd map chunks, SPW_NONE: none */
 };

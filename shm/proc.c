@@ -5,7 +5,8 @@
  * A robust mutex would die with the thread that took it, so a process is
  * known by pid, start time and pid namespace. A record copied for a child
  * before fork carries the parent's identity with EMBRYO set in the pid until
- * the child settles in; if there never is a child, it goes with the parent.
+ * the child settles in; if there never is a child, it goes with the parent,
+ * but not at once: a parent may end before its child has run at all.
  */
 #include "shm/proc.h"
 
@@ -18,6 +19,8 @@
 #include "shm/util.h"
 
 #define EMBRYO 0x80000000u
+
+enum { DOUBT_MS = 2000 };		/* for a child to run */
 
 uint64_t
 spw_proc_start_time(uint32_t pid)
@@ -80,6 +83,7 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 				p->chunks[k] = SPW_NONE;
 			p->pidns = pid_namespace();
 			atomic_store(&p->stands_by, 0);
+			atomic_store(&p->doubted, 0);
 			atomic_store(&p->start,
 				     spw_proc_start_time(pid & ~EMBRYO));
 			*ret_proc = i;
@@ -214,9 +218,11 @@ spw_proc_settle_in(struct spw_map *map, uint32_t proc)
 	struct spw_proc *p = &map->procs[proc];
 	uint32_t pid = (uint32_t)spw_sys_getpid();
 
-	atomic_store(&p->start, spw_proc_start_time(pid));
+	/* At no time is there one's pid with the other's start. */
 	p->pidns = pid_namespace();
+	atomic_store(&p->start, 0);
 	atomic_store(&p->pid, pid);
+	atomic_store(&p->start, spw_proc_start_time(pid));
 }
 
 void
@@ -254,9 +260,14 @@ bool
 spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
 {
 	const struct spw_proc *p = &map->procs[proc];
-	uint32_t pid = atomic_load(&p->pid) & ~EMBRYO;
+	uint32_t now, pid = atomic_load(&p->pid);
 	uint64_t start = atomic_load(&p->start);
 
+	while ((now = atomic_load(&p->pid)) != pid) {
+		pid = now;
+		start = atomic_load(&p->start);
+	}
+	pid &= ~EMBRYO;
 	if (!pid)
 		return false;
 	if (p->pidns != pid_namespace())
@@ -266,18 +277,37 @@ spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
 		     : spw_proc_start_time(pid) != 0;
 }
 
+/* An embryo only when its parent has been gone for a while. */
+static bool
+is_certainly_dead(struct spw_map *map, uint32_t proc)
+{
+	struct spw_proc *p = &map->procs[proc];
+	bool unborn = atomic_load(&p->pid) & EMBRYO;
+	int64_t now = spw_now_ms(), since = atomic_load(&p->doubted);
+
+	if (spw_proc_is_alive(map, proc)) {
+		atomic_store(&p->doubted, 0);
+		return false;
+	}
+	if (unborn && !since)
+		atomic_store(&p->doubted, now);
+	return !unborn || (since && now - since > DOUBT_MS);
+}
+
 uint32_t
 spw_proc_reap(struct spw_me *me)
 {
 	uint32_t alive = 0;
 
 	for (uint32_t i = 0; i < count(me->map); i++) {
-		if (!atomic_load(&me->map->procs[i].pid))
+		struct spw_proc *p = &me->map->procs[i];
+
+		if (!atomic_load(&p->pid))
 			continue;
-		if (spw_proc_is_alive(me->map, i))
-			alive++;
-		else
+		if (is_certainly_dead(me->map, i))
 			spw_proc_release(me, i);
+		else
+			alive++;
 	}
 	return alive;
 }

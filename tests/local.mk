@@ -15,7 +15,8 @@ tests_units = \
 	tests/unit-config-messages \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
-	tests/unit-crc32c
+	tests/unit-crc32c \
+	tests/unit-proc-reap
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
