@@ -26,7 +26,7 @@ while time.monotonic() < end:
 print("wrong:", wrong)
 PROGRAM
 
-export SECONDS_TO_RUN=4
+export SECONDS_TO_RUN=2
 is_long && SECONDS_TO_RUN=30
 spilled_flags=(--drain-delay 10ms)
 twins python3 ../reopen.py
