@@ -68,7 +68,7 @@
  * then waits until no lane is inside that file. Truncation, settling before
  * a kernel operation, and leaving the cache happen behind a closed gate.
  *
- * LOCK ORDER (enum spw_lock_class): gate, append, fbucket, block, bucket;
+ * LOCK ORDER (enum spw_lock_class): append, gate, fbucket, block, bucket;
  * ofd and gone stand alone. A thread holds one lock of a class at most.
  * The drainer never waits for a gate: its holder may be waiting for it.
  */

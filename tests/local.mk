@@ -18,6 +18,7 @@ tests_units = \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
 	tests/unit-names \
+	tests/unit-proc-reap \
 	tests/unit-signals
 
 tests_codec_conformance_SOURCES = \
