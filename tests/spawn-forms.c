@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawn-forms.c -- children that libc makes by itself, with files in their hands */
+/* spawn-forms.c -- children that libc makes by itself, files in their hands */
 
 /*
  * spawn-forms CASE: works on files in the current directory and prints what a
