@@ -247,7 +247,7 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	return r;
 }
 
-void
+bool
 spw_gate_wait_room(struct spw_me *me, int ms)
 {
 	struct spw_seg *seg = me->map->seg;
@@ -257,4 +257,5 @@ spw_gate_wait_room(struct spw_me *me, int ms)
 	atomic_store(&seg->want_room, 1);
 	spw_gate_hurry(me->map);
 	spw_sys_futex_wait(&seg->room, room, ms);
+	return atomic_load(&seg->room) != room;
 }

@@ -383,13 +383,23 @@ spw_lane_counters(struct spw_map *map, struct spw_counters *ret_sum)
 	}
 }
 
+/* Idle threads keep their spares and nobody can take them away, so what a
+ * thread takes beyond its need gets less with every one of them. */
+static uint32_t
+fair_share(const struct spw_map *map, enum spw_pool_id pool)
+{
+	return SPW_MIN(map->counts[pool] / (8 * (spw_lane_count(map) + 1)),
+		       (uint32_t)SPW_SPARES);
+}
+
 static uint32_t
 stock(struct spw_me *me, enum spw_pool_id pool, uint32_t want, uint32_t *list,
       uint32_t *n)
 {
+	uint32_t up_to = SPW_MAX(want, fair_share(me->map, pool));
+
 	while (*n < want) {
-		uint32_t got = spw_pool_take(me, pool, SPW_SPARES - *n,
-					     list + *n);
+		uint32_t got = spw_pool_take(me, pool, up_to - *n, list + *n);
 
 		if (!got)
 			break;

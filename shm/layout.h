@@ -68,7 +68,7 @@
  * then waits until no lane is inside that file. Truncation, settling before
  * a kernel operation, and leaving the cache happen behind a closed gate.
  *
- * LOCK ORDER (enum spw_lock_class): gate, append, fbucket, block, bucket;
+ * LOCK ORDER (enum spw_lock_class): append, gate, fbucket, block, bucket;
  * ofd stands alone. A thread holds one lock of a class at most.
  * The drainer never waits for a gate: its holder may be waiting for it.
  */
@@ -182,6 +182,7 @@ struct spw_proc {
 	_Atomic uint32_t stands_by;	/* a run, ready to be the drainer */
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
+	_Atomic int64_t orphaned;	/* ms; an embryo's parent is gone since */
 	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */
 	uint32_t chunks[SPW_MAP_CHUNKS];/* fd map chunks, SPW_NONE: none */
 };

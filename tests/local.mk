@@ -19,7 +19,10 @@ tests_units = \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
 	tests/unit-names \
-	tests/unit-signals
+	tests/unit-proc-reap \
+	tests/unit-signals \
+	tests/unit-stdio-calls \
+	tests/unit-stdio-random
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -52,6 +55,30 @@ tests_unit_signals_SOURCES = \
 	tests/unit-signals.c
 tests_unit_signals_CFLAGS = $(base_cflags)
 tests_unit_signals_LDADD = -lpthread
+
+stdio_test_sources = \
+	interpose/real.c \
+	interpose/stdio-bytes.c \
+	interpose/stdio-mode.c \
+	interpose/stdio-mode.h \
+	interpose/stdio-wide.c \
+	interpose/stdio-wscan.c \
+	interpose/stdio.c \
+	interpose/stdio.h \
+	shm/secret.c \
+	shm/size.c \
+	shm/text.c \
+	tests/guarded.h \
+	tests/stdio-double.c \
+	tests/stdio-double.h
+tests_unit_stdio_calls_SOURCES = tests/unit-stdio-calls.c \
+	$(stdio_test_sources)
+tests_unit_stdio_calls_CFLAGS = $(base_cflags)
+tests_unit_stdio_calls_LDADD =
+tests_unit_stdio_random_SOURCES = tests/unit-stdio-random.c \
+	$(stdio_test_sources)
+tests_unit_stdio_random_CFLAGS = $(base_cflags)
+tests_unit_stdio_random_LDADD =
 
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
@@ -129,6 +156,7 @@ tests_scripts = \
 	tests/twin-spawn.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
+	tests/twin-stdio.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
 	tests/twin-unlink.sh
@@ -151,6 +179,7 @@ tests_helpers = \
 	tests/signal-forms \
 	tests/spawn-forms \
 	tests/stat-forms \
+	tests/stdio-forms \
 	tests/time-forms
 
 # They are compared with themselves: nothing of ours is linked in.
@@ -159,6 +188,7 @@ tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
+tests_stdio_forms_LDADD = -lpthread
 
 tests_random_ops_SOURCES = \
 	tests/random-ops.c \
