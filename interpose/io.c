@@ -133,10 +133,14 @@ write_here(struct spw_grip *g, const void *buf, uint64_t n)
 	off = atomic_load_explicit(&g->ofd->pos, memory_order_relaxed);
 	if (is_too_far(off, n))
 		return -EFBIG;
+	/* Position and bytes go together: a handler that ends the process or
+	 * jumps away comes before or after. */
+	spw_guard_enter();
 	off = atomic_fetch_add(&g->ofd->pos, n);
 	r = write_at(g, buf, n, off);
 	if (r < (int64_t)n)
 		atomic_fetch_sub(&g->ofd->pos, n - (r < 0 ? 0 : (uint64_t)r));
+	spw_guard_leave();
 	return r;
 }
 
@@ -194,7 +198,9 @@ pwrite(int fd, const void *buf, size_t n, off_t off)
 		r = append(&g, buf, n);
 		atomic_store(&g.ofd->pos, pos);
 	} else {
+		spw_guard_enter();
 		r = write_at(&g, buf, n, (uint64_t)off);
+		spw_guard_leave();
 	}
 	return is_final(&g, r) ? spw_ret(r) : REAL(pwrite)(fd, buf, n, off);
 }
@@ -208,19 +214,20 @@ read_here(struct spw_grip *g, void *buf, uint64_t n)
 {
 	uint64_t pos = atomic_load(&g->ofd->pos);
 	uint64_t size, want;
-	int64_t r;
+	int64_t r = 0;
 
+	spw_guard_enter();
 	do {
 		size = atomic_load(&g->f->size);
 		want = pos < size ? SPW_MIN(n, size - pos) : 0;
 	} while (want && !atomic_compare_exchange_weak(&g->ofd->pos, &pos,
 						       pos + want));
-	if (!want)
-		return 0;
-	r = spw_cache_read(g->me, &g->t, buf, want, pos);
+	if (want)
+		r = spw_cache_read(g->me, &g->t, buf, want, pos);
 	if (r < (int64_t)want)
 		atomic_fetch_sub(&g->ofd->pos,
 				 want - (r < 0 ? 0 : (uint64_t)r));
+	spw_guard_leave();
 	return r;
 }
 
@@ -374,7 +381,9 @@ writev(int fd, const struct iovec *iov, int n)
 	    !may_write(&g))
 		return REAL(writev)(fd, iov, n);
 	pthread_testcancel();
+	spw_guard_enter();
 	r = write_all(&g, iov, n, -1, appends(&g));
+	spw_guard_leave();
 	spw_fdtab_step(&g);
 	return is_final(&g, r) ? spw_ret(r) : REAL(writev)(fd, iov, n);
 }
@@ -389,7 +398,9 @@ pwritev(int fd, const struct iovec *iov, int n, off_t off)
 	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
 		return REAL(pwritev)(fd, iov, n, off);
 	pthread_testcancel();
+	spw_guard_enter();
 	r = write_all(&g, iov, n, off, appends(&g));
+	spw_guard_leave();
 	return is_final(&g, r) ? spw_ret(r) : REAL(pwritev)(fd, iov, n, off);
 }
 SPW_ALIAS(pwritev64, pwritev);
@@ -448,7 +459,9 @@ readv(int fd, const struct iovec *iov, int n)
 	    !g.t.readable)
 		return REAL(readv)(fd, iov, n);
 	pthread_testcancel();
+	spw_guard_enter();
 	r = read_all(&g, iov, n, -1);
+	spw_guard_leave();
 	spw_fdtab_step(&g);
 	return spw_ret(r);
 }

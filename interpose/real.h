@@ -55,8 +55,8 @@
 	R(execveat) R(fexecve) R(posix_spawn) R(posix_spawnp) \
 	R(posix_spawn_file_actions_init) R(posix_spawn_file_actions_destroy) \
 	R(posix_spawn_file_actions_adddup2) \
-	R(posix_spawn_file_actions_addopen) R(popen) R(system) R(_exit) R(setrlimit) \
-	R(prlimit) R(ulimit) R(sigaction)
+	R(posix_spawn_file_actions_addopen) R(popen) R(system) R(_exit) \
+	R(setrlimit) R(prlimit) R(ulimit) R(sigaction)
 
 struct spw_real {
 #define SPW_REAL_FIELD(name) __typeof__(name) *name;

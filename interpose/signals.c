@@ -193,13 +193,27 @@ put_off(const siginfo_t *info, ucontext_t *context)
 	*mask = ~FAULTS;
 }
 
+/* The program's memory is never touched under a lock. So a handler that
+ * jumps away from a fault leaves nothing held, only the depth. */
+static void
+run_in_fault(int sig, siginfo_t *info, void *context)
+{
+	int depth = spw_guard.busy;
+
+	spw_guard.busy = 0;
+	run(sig, info, context);
+	spw_guard.busy = depth;
+}
+
 static void
 trampoline(int sig, siginfo_t *info, void *context)
 {
-	if (SPW_UNLIKELY(spw_guard.busy) && !is_fault(sig, info))
-		put_off(info, context);
-	else
+	if (SPW_LIKELY(!spw_guard.busy))
 		run(sig, info, context);
+	else if (is_fault(sig, info))
+		run_in_fault(sig, info, context);
+	else
+		put_off(info, context);
 }
 
 /* A handler called like a function, in a context made up for it. */

@@ -254,6 +254,7 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 	int64_t start = spw_now_ms(), moved = start;
 
 	atomic_store(&seg->closing, 1);
+	spw_lane_adopt_all(&d->me);	/* what the dead had begun counts */
 	while (!is_all_home(d)) {
 		int64_t now = spw_now_ms();
 

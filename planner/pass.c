@@ -504,6 +504,22 @@ spw_pass(struct spw_drainer *d, bool asked)
 	return went;
 }
 
+/* The predecessor may have died after it took an ask and before it answered,
+ * or after it wrote and before it put the times back and called it settled. */
+static void
+take_over_file(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_map *map = d->map;
+	struct spw_file *f = &map->files[file];
+
+	if (atomic_load(&f->asked) != atomic_load(&f->done))
+		atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
+	if (spw_file_is_unsettled(f)) {
+		(void)spw_home_open(d, file);	/* tried again when needed */
+		touch(d, file);
+	}
+}
+
 void
 spw_pass_take_over(struct spw_drainer *d)
 {
@@ -518,7 +534,8 @@ spw_pass_take_over(struct spw_drainer *d)
 		struct spw_change change = { .scratch = SPW_NONE };
 
 		if (!(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
-		      SPW_IN_USE) || key.file == SPW_NONE)
+		      SPW_IN_USE) ||
+		    key.file >= map->counts[SPW_POOL_FILES])
 			continue;
 		spw_guard_enter();
 		if (spw_block_lock_index(&d->me, i, &key)) {
@@ -542,5 +559,7 @@ spw_pass_take_over(struct spw_drainer *d)
 		      SPW_IN_USE))
 			continue;
 		atomic_store(&map->files[i].inflight, 0);
+		take_over_file(d, i);
 	}
+	judge(d);
 }

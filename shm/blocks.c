@@ -269,23 +269,32 @@ unlink_block(struct spw_me *me, uint32_t idx)
 	spw_unlock(lock);
 }
 
-/* Everything but the lock and the pool; can be repeated. */
+static void
+give_slot(struct spw_me *me, uint32_t idx, uint32_t slot)
+{
+	struct spw_map *map = me->map;
+
+	if (slot < map->counts[SPW_POOL_SLOTS] &&
+	    atomic_load(&map->owners[SPW_POOL_SLOTS][slot]) ==
+	    (SPW_IN_USE | idx))
+		spw_pool_give(me, SPW_POOL_SLOTS, slot);
+}
+
+/* Everything but the lock and the pool; can be repeated. What a dead drainer
+ * was writing goes as well. */
 static void
 take_out(struct spw_me *me, uint32_t idx)
 {
 	struct spw_block *b = &me->map->blocks[idx];
-	uint32_t slot = b->state.slot;
 
 	if (b->file != SPW_NONE)
 		unlink_block(me, idx);
 	SPW_FAILPOINT("block-unlinked");
 	b->file = SPW_NONE;
-	b->state.ndirty = b->state.npresent = 0;
-	if (slot < me->map->counts[SPW_POOL_SLOTS] &&
-	    atomic_load(&me->map->owners[SPW_POOL_SLOTS][slot]) ==
-	    (SPW_IN_USE | idx))
-		spw_pool_give(me, SPW_POOL_SLOTS, slot);
-	b->state.slot = SPW_NONE;
+	b->state.ndirty = b->state.npresent = b->state.nmoving = 0;
+	give_slot(me, idx, b->state.slot);
+	give_slot(me, idx, b->state.moving_slot);
+	b->state.slot = b->state.moving_slot = SPW_NONE;
 }
 
 void
@@ -296,9 +305,12 @@ spw_block_remove(struct spw_me *me, uint32_t idx)
 	atomic_store_explicit(&lane->removing, idx + 1, memory_order_release);
 	SPW_FAILPOINT("block-removing");
 	take_out(me, idx);
-	spw_unlock(&me->map->blocks[idx].lock);
 	SPW_FAILPOINT("block-removed");
+	/* Given back before it is opened: while it is locked by us, whoever
+	 * finishes this for us knows that nobody has it in use again. */
 	spw_pool_give(me, SPW_POOL_BLOCKS, idx);
+	SPW_FAILPOINT("block-given");
+	spw_unlock(&me->map->blocks[idx].lock);
 	atomic_store_explicit(&lane->removing, 0, memory_order_release);
 }
 
@@ -311,14 +323,14 @@ spw_block_finish_removal(struct spw_me *me, struct spw_lane *dead,
 
 	if (idx >= me->map->counts[SPW_POOL_BLOCKS])
 		return;
+	/* Else it was given back already, and may serve somebody by now. */
 	if (spw_lock_owner(&b->lock) == dead_no + 1) {
 		take_out(me, idx);
+		if (atomic_load(&me->map->owners[SPW_POOL_BLOCKS][idx]) ==
+		    SPW_IN_USE)
+			spw_pool_give(me, SPW_POOL_BLOCKS, idx);
 		spw_unlock(&b->lock);
 	}
-	/* Else it was given back already, and may serve somebody by now. */
-	if (b->file == SPW_NONE &&
-	    atomic_load(&me->map->owners[SPW_POOL_BLOCKS][idx]) == SPW_IN_USE)
-		spw_pool_give(me, SPW_POOL_BLOCKS, idx);
 	atomic_store(&dead->removing, 0);
 }
 

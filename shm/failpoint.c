@@ -9,15 +9,31 @@
 
 #include "shm/sys.h"
 
+static _Atomic(const char *) wanted;	/* NULL: not looked yet */
 static _Atomic int passed;
+
+void
+spw_failpoint_set(const char *want)
+{
+	atomic_store(&passed, 0);
+	atomic_store(&wanted, want);
+}
 
 void
 spw_failpoint(const char *name)
 {
-	const char *want = secure_getenv("SPILLWAY_FAILPOINT");
-	size_t n = strlen(name);
+	const char *want = atomic_load_explicit(&wanted, memory_order_relaxed);
+	size_t n;
 
-	if (!want || strncmp(want, name, n) || want[n] != ':')
+	if (!want) {
+		want = secure_getenv("SPILLWAY_FAILPOINT");
+		want = want ? want : "";
+		atomic_store(&wanted, want);
+	}
+	if (!*want)
+		return;
+	n = strlen(name);
+	if (strncmp(want, name, n) || want[n] != ':')
 		return;
 	if (++passed == atoi(want + n + 1))
 		spw_sys_kill(spw_sys_getpid(), SIGKILL);

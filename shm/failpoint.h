@@ -11,6 +11,10 @@
  */
 #ifdef SPW_FAILPOINTS
 void spw_failpoint(const char *name);
+
+/* In place of the variable, which is read once: "name:N", or "" for none. */
+void spw_failpoint_set(const char *want);
+
 #define SPW_FAILPOINT(name) spw_failpoint(name)
 #else
 #define SPW_FAILPOINT(name) ((void)0)

@@ -4,9 +4,10 @@
 /*
  * A robust mutex would die with the thread that took it, so a process is
  * known by pid, start time and pid namespace. A record copied for a child
- * before fork carries the parent's identity with EMBRYO set in the pid until
- * the child settles in; if there never is a child, it goes with the parent,
- * but not at once: a parent may end before its child has run at all.
+ * before fork carries the parent's pid with EMBRYO set and no start time. If
+ * there never is a child, it goes with the parent, after a while; else parent
+ * and child both put the child's pid there, for the parent may end before the
+ * child has run.
  */
 #include "shm/proc.h"
 
@@ -84,8 +85,8 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 			p->pidns = pid_namespace();
 			atomic_store(&p->stands_by, 0);
 			atomic_store(&p->doubted, 0);
-			atomic_store(&p->start,
-				     spw_proc_start_time(pid & ~EMBRYO));
+			atomic_store(&p->start, pid & EMBRYO ? 0
+				     : spw_proc_start_time(pid));
 			*ret_proc = i;
 			return 0;
 		}
@@ -210,6 +211,16 @@ spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 	}
 	*ret_proc = copy;
 	return 0;
+}
+
+void
+spw_proc_name_child(struct spw_map *map, uint32_t proc, uint32_t pid)
+{
+	uint32_t embryo = (uint32_t)spw_sys_getpid() | EMBRYO;
+
+	/* Else the child has settled in already. */
+	(void)atomic_compare_exchange_strong(&map->procs[proc].pid, &embryo,
+					     pid);
 }
 
 void

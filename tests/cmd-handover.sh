@@ -35,10 +35,10 @@ grep -q 'processes of job on live on; agent [0-9]* drains for them' err ||
 "$spillway" status --json on >out
 grep -q '"drainer": "agent"' out || fail "$(cat out)"
 for ((i = 0; i < 200; i++)); do
-	[ -n "$(ls "$shm_dir"/spillway.*/)" ] || break
+	compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || break
 	sleep 0.05
 done
-[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "segments are left"
+! compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || fail "segments are left"
 [ "$(tr -d a <on | wc -c)" = 50000 ] || fail "what was written later is lost"
 
 # A run inside a run joins the same job.

@@ -49,7 +49,7 @@ grep -q 'recovered 1 file, 292 KiB, checksums ok' out.1 out.2 ||
 same_bytes "$odd" "$scratch/data"
 "$spillway" recover -y >out
 grep -q 'nothing to recover' out || fail "$(cat out)"
-[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "segments are left"
+! compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || fail "segments are left"
 
 # Several, as JSON.
 killed one a 2>/dev/null

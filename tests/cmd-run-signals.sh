@@ -16,6 +16,14 @@ for ((i = 0; i < 100; i++)); do sleep 0.1; done
 EOF
 chmod +x program
 
+wait_ready()
+{
+	for ((i = 0; i < 200; i++)); do
+		[ ! -e ready ] || break
+		sleep 0.02
+	done
+}
+
 for sig in HUP INT QUIT TERM USR1 USR2; do
 	rm -f ready caught file
 	# Job control, since background jobs of a script ignore INT and QUIT.
@@ -23,7 +31,7 @@ for sig in HUP INT QUIT TERM USR1 USR2; do
 	"$spillway" run -- ./program &
 	set +m
 	pid=$!
-	for ((i = 0; i < 200; i++)); do [ ! -e ready ] || break; sleep 0.02; done
+	wait_ready
 	kill -$sig $pid
 	fails_with 3 wait $pid
 	[ "$(cat caught)" = $sig ] || fail "$sig: caught $(cat caught)"
@@ -36,7 +44,7 @@ set -m
 "$spillway" run -- ./program &
 set +m
 pid=$!
-for ((i = 0; i < 200; i++)); do [ ! -e ready ] || break; sleep 0.02; done
+wait_ready
 kill -TSTP $pid
 state=
 for ((i = 0; i < 200; i++)); do
@@ -48,4 +56,4 @@ done
 kill -CONT $pid
 kill -TERM $pid
 fails_with 3 wait $pid
-[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "segments are left"
+! compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || fail "segments are left"

@@ -54,4 +54,4 @@ wait $!
 "$spillway" run -v -- dd if=/dev/zero of=f count=9 status=none 2>err
 grep -q '^spillway: absorbed 4.5 KiB in 9 writes' err || fail "$(cat err)"
 grep -q '^spillway: all data home' err || fail "$(cat err)"
-[ -z "$(ls "$shm_dir"/spillway.*/)" ] || fail "segments are left"
+! compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || fail "segments are left"

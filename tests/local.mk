@@ -5,6 +5,7 @@
 # tests/NAME.sh.  Either way it takes one line in a list below.
 
 LDADD = libback.la
+check_LTLIBRARIES =
 
 tests_units = \
 	tests/codec-conformance \
@@ -16,7 +17,9 @@ tests_units = \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
-	tests/unit-proc-reap
+	tests/unit-names \
+	tests/unit-proc-reap \
+	tests/unit-signals
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -39,6 +42,17 @@ tests_unit_config_tiers_SOURCES = \
 	tests/unit-config-tiers.c \
 	tests/unit-config.h
 
+# The wrappers themselves, in objects of their own and as plain as in the
+# preloaded library.
+tests_unit_signals_SOURCES = \
+	interpose/real.c \
+	interpose/signals.c \
+	shm/guard.c \
+	tests/guarded.h \
+	tests/unit-signals.c
+tests_unit_signals_CFLAGS = $(base_cflags)
+tests_unit_signals_LDADD = -lpthread
+
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
 tests_tiledb_open_SOURCES = \
@@ -49,6 +63,8 @@ tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
 
 tests_scripts = \
+	tests/agent-start.sh \
+	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-recover.sh \
@@ -62,11 +78,34 @@ tests_scripts = \
 	tests/config-messages.sh \
 	tests/config-run.sh \
 	tests/config-shown.sh \
+	tests/crash-points.sh \
+	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
+	tests/program-archive.sh \
+	tests/program-build.sh \
+	tests/program-copy.sh \
+	tests/program-fio.sh \
+	tests/program-fortran.sh \
+	tests/program-fstream.sh \
+	tests/program-git.sh \
+	tests/program-h5py.sh \
+	tests/program-interposers.sh \
+	tests/program-multiprocessing.sh \
+	tests/program-numpy.sh \
+	tests/program-python-fork.sh \
+	tests/program-python-forkserver.sh \
+	tests/program-python-spawn.sh \
+	tests/program-python-subprocess.sh \
+	tests/program-python.sh \
+	tests/program-reopen.sh \
+	tests/program-rsync.sh \
+	tests/program-shell.sh \
+	tests/program-sort.sh \
+	tests/program-sqlite.sh \
 	tests/random-ops.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
@@ -77,11 +116,15 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
 	tests/twin-crowd.sh \
+	tests/twin-exec.sh \
+	tests/twin-fork.sh \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
+	tests/twin-signal.sh \
+	tests/twin-spawn.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
 	tests/twin-times-tools.sh \
@@ -90,14 +133,28 @@ tests_scripts = \
 
 # Programs that scripts call.
 tests_helpers = \
+	tests/agent-host \
 	tests/bench-front \
 	tests/config-driver \
+	tests/crash-points \
+	tests/crash-writers \
 	tests/crowd \
+	tests/exec-forms \
+	tests/fork-forms \
 	tests/list-features \
 	tests/name-forms \
 	tests/random-ops \
+	tests/signal-forms \
+	tests/spawn-forms \
 	tests/stat-forms \
 	tests/time-forms
+
+# They are compared with themselves: nothing of ours is linked in.
+tests_agent_host_LDADD =
+tests_exec_forms_LDADD =
+tests_fork_forms_LDADD = -lpthread -lutil
+tests_signal_forms_LDADD = -lpthread
+tests_spawn_forms_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops.c \
@@ -109,10 +166,34 @@ tests_random_ops_SOURCES = \
 	tests/random-ops-slots.c
 tests_random_ops_LDADD = -lpthread
 
+# The back once more, with the points where tests make it die built in.
+check_LTLIBRARIES += libmortal.la
+libmortal_la_SOURCES = $(libback_la_SOURCES)
+libmortal_la_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_FAILPOINTS
+libmortal_la_CFLAGS = $(libback_la_CFLAGS)
+libmortal_la_LIBADD = $(libback_la_LIBADD)
+
+crash_sources = \
+	tests/crash.h \
+	tests/crash-cast.c \
+	tests/crash-cast.h \
+	tests/crash-core.c \
+	tests/crash-ledger.c
+tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
+tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
+tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_crash_points_LDADD = libmortal.la
+
 # A module from another version, to be refused.
-check_LTLIBRARIES = module-old.la
+check_LTLIBRARIES += module-old.la
 module_old_la_SOURCES = tests/module-old.c
 module_old_la_LDFLAGS = $(module_ldflags)
+
+# Another library in front of the same functions.
+check_LTLIBRARIES += program-interposer.la
+program_interposer_la_SOURCES = tests/program-interposer.c
+program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+program_interposer_la_LDFLAGS = $(object_ldflags)
 
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
@@ -134,6 +215,10 @@ check_PROGRAMS += $(tests_units) $(tests_helpers)
 TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
 EXTRA_DIST += $(tests_scripts) \
+	tests/program-functions.sh \
+	tests/program-multiprocessing.py \
+	tests/program-python-functions.sh \
+	tests/program-python-twin.py \
 	tests/bench \
 	tests/each-library \
 	tests/installed.sh \
@@ -142,6 +227,7 @@ EXTRA_DIST += $(tests_scripts) \
 
 # A test that hangs is a test that failed.
 TEST_SECONDS = 600
+
 # Made by config.status; made again when its source changed.
 check_DATA = tests/functions.sh
 

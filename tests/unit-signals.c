@@ -265,7 +265,7 @@ test_fault(void)
 		*nowhere = 1;
 		CHECK(!"a fault");
 	}
-	spw_guard.busy = 0;
+	CHECK(!spw_guard.busy);
 	signal(SIGSEGV, SIG_DFL);
 }
 

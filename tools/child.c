@@ -21,12 +21,16 @@ void
 spw_child_prepare(struct spw_child *c)
 {
 	struct sigaction plain = { .sa_handler = SIG_DFL }, old;
+	sigset_t blocked;
 
 	memset(c, 0, sizeof(*c));
 	sigemptyset(&c->waited);
 	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
 		sigaddset(&c->waited, taken[i]);
-	sigprocmask(SIG_BLOCK, &c->waited, &c->before);
+	blocked = c->waited;
+	/* Nobody listening is no reason to leave bytes behind. */
+	sigaddset(&blocked, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &blocked, &c->before);
 	/* Ignored, the kernel would not keep the exit status. */
 	sigaction(SIGCHLD, &plain, &old);
 	c->ignores_chld = old.sa_handler == SIG_IGN;

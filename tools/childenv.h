@@ -8,7 +8,7 @@
 /*
  * A copy of envp with our library last in LD_PRELOAD and every setting that
  * did not come by itself spelled out, so that the program finds them wherever
- * it goes. NULL when there is no memory. Never freed: exec follows.
+ * it goes. NULL when there is no memory. It lasts as long as we do.
  */
 char **spw_childenv_make(char *const *envp, const struct spw_config *cfg,
 			 const char *library);

@@ -26,7 +26,7 @@ static const char usage[] =
 	"  spillway drain --json --wait | jq '.jobs[].bytes_left'\n"
 	"\n"
 	"  --wait                return when it is home\n"
-	"  --timeout TIME        wait no longer than this; status 5 then (none)\n"
+	"  --timeout TIME        wait no longer; status 5 then (none)\n"
 	"  --json                write JSON\n"
 	"  --help                this text\n";
 

@@ -24,10 +24,10 @@ enum {
 static const char usage[] =
 	"usage: spillway recover [-y] [--json] [OPTION]... [JOB]...\n"
 	"\n"
-	"Find the segments of dead jobs, list what is not home, ask, and bring\n"
-	"it to its own paths. A segment is removed when all in it is home and\n"
-	"was read back; until then nothing is deleted. Running it again does\n"
-	"no harm.\n"
+	"Find the segments of dead jobs, list what is not home, ask, and\n"
+	"bring it to its own paths. A segment is removed when all in it is\n"
+	"home and was read back; until then nothing is deleted. Running it\n"
+	"again does no harm.\n"
 	"\n"
 	"  spillway recover\n"
 	"  spillway recover -y 482113\n"
@@ -177,6 +177,23 @@ recover(struct spw_segment *s, bool quiet, struct result *ret)
 }
 
 static void
+blame(const struct request *req, const struct spw_segment *s,
+      const struct result *res)
+{
+	struct spw_diag d;
+
+	spw_diag_begin(&d, SPW_WARNING, SPW_W162);
+	spw_diag_subject(&d, "job %e", s->job);
+	spw_diag_cause(&d, "%s; the segment is kept", res->verdict.bad_bytes
+		       ? "read back and found to differ"
+		       : spw_diag_errno(res->left.err ? res->left.err
+						      : -res->err));
+	spw_diag_hint(&d, "mend it and run spillway recover again; to give "
+		      "it up: rm %e", s->path);
+	spw_diag_print(&d, req->args->color, STDERR_FILENO);
+}
+
+static void
 put_result(const struct request *req, const struct spw_segment *s,
 	   const struct result *res)
 {
@@ -189,13 +206,10 @@ put_result(const struct request *req, const struct spw_segment *s,
 		return;
 	}
 	if (res->err) {
-		spw_chosen_say(req->args, SPW_WARNING, SPW_W162, s->job,
-			       v->bad_bytes ? "read back and found to differ; "
-			       "the segment is kept"
-			       : spw_diag_errno(res->left.err ? res->left.err
-						: -res->err), NULL);
 		if (!req->json)
 			put_segment(s, req->args->cfg.verbose);
+		fflush(stdout);
+		blame(req, s, res);
 		return;
 	}
 	if (req->json || req->args->cfg.quiet)
@@ -271,39 +285,43 @@ is_agreed(const struct request *req, size_t n)
 	return false;
 }
 
-static int
-recover_all(struct spw_chosen *c, const struct request *req)
+/* Lists the dead ones and keeps only them. */
+static void
+sift(struct spw_chosen *c, const struct request *req, struct spw_json *j,
+     int *status)
 {
-	int status = SPW_EXIT_OK;
-	struct spw_json j;
 	size_t dead = 0;
-	bool agreed;
 
-	if (req->json) {
-		spw_json_begin(&j, stdout);
-		spw_json_open(&j, NULL, '{');
-		spw_json_open(&j, "segments", '[');
-	}
 	for (size_t i = 0; i < c->n; i++) {
 		struct spw_segment *s = &c->list[i];
 
-		if (!is_dead(req, s, &status)) {
-			if (req->json && s->state == SPW_SEGMENT_UNREADABLE)
-				put_json(&j, s, &(struct result){ 0 });
-			spw_segment_drop(s);
+		if (is_dead(req, s, status)) {
+			if (!req->json && !req->args->cfg.quiet)
+				put_segment(s, req->args->cfg.verbose);
+			c->list[dead++] = *s;
 			continue;
 		}
-		c->list[dead++] = *s;
-		if (!req->json && !req->args->cfg.quiet)
-			put_segment(s, req->args->cfg.verbose);
+		if (req->json && s->state == SPW_SEGMENT_UNREADABLE)
+			put_json(j, s, &(struct result){ 0 });
+		spw_segment_drop(s);
 	}
 	c->n = dead;
-	if (!dead && !req->json && !req->args->cfg.quiet && !status)
+	if (!dead && !req->json && !req->args->cfg.quiet && !*status)
 		puts("nothing to recover");
-	agreed = is_agreed(req, dead);
+}
+
+static int
+recover_each(struct spw_chosen *c, const struct request *req,
+	     struct spw_json *j)
+{
+	int status = SPW_EXIT_OK;
+	bool agreed;
+
+	sift(c, req, j, &status);
+	agreed = is_agreed(req, c->n);
 	if (!agreed)
 		status = SPW_EXIT_FINDINGS;
-	for (size_t i = 0; i < dead; i++) {
+	for (size_t i = 0; i < c->n; i++) {
 		struct spw_segment *s = &c->list[i];
 		struct result res = { 0 };
 
@@ -314,9 +332,24 @@ recover_all(struct spw_chosen *c, const struct request *req)
 		if (res.err)
 			status = SPW_EXIT_PARTLY;
 		if (req->json)
-			put_json(&j, s, &res);
+			put_json(j, s, &res);
 	}
-	if (req->json) {
+	return status;
+}
+
+static int
+recover_all(struct spw_chosen *c, const struct request *req)
+{
+	struct spw_json j;
+	int status;
+
+	if (!req->json) {
+		status = recover_each(c, req, NULL);
+	} else {
+		spw_json_begin(&j, stdout);
+		spw_json_open(&j, NULL, '{');
+		spw_json_open(&j, "segments", '[');
+		status = recover_each(c, req, &j);
 		spw_json_close(&j, ']');
 		spw_json_close(&j, '}');
 		spw_json_end(&j);

@@ -54,6 +54,7 @@ struct run {
 	struct spw_keeper keeper;
 	char path[PATH_MAX];		/* of the program */
 	char library[PATH_MAX];
+	char **env;			/* the program's */
 	double began;
 	bool speaks;			/* for the whole job */
 	bool checked;			/* whether it has the library */
@@ -185,11 +186,10 @@ enter_segment(struct run *r, char **envp)
 static int
 start_program(struct run *r, char **envp)
 {
-	char **env = spw_childenv_make(envp, &r->args.cfg, r->library);
-
-	if (!env)
+	r->env = spw_childenv_make(envp, &r->args.cfg, r->library);
+	if (!r->env)
 		return -ENOMEM;
-	return spw_child_start(&r->child, r->path, r->args.rest, env);
+	return spw_child_start(&r->child, r->path, r->args.rest, r->env);
 }
 
 /* The loader only grumbles when it cannot find a library to preload, for
@@ -303,50 +303,62 @@ wants_summary(const struct run *r)
 	       (cfg->verbose || isatty(STDERR_FILENO));
 }
 
+/* Leaves the segment to nobody, to another run, or to an agent. */
+static enum spw_handover
+leave_segment(struct run *r, bool in_haste, pid_t *ret_agent)
+{
+	struct spw_map *map = &r->joined.map;
+
+	spw_segment_part(map, r->joined.proc);
+	switch (spw_keeper_leave(&r->keeper, true, in_haste ? HASTE_MS
+							    : LEAVE_MS)) {
+	case 1:
+		return SPW_REMOVED;
+	case 0:
+		return spw_hand_over(map, &r->child, ret_agent);
+	default:
+		return spw_hand_over_at_exit(map, &r->child, ret_agent);
+	}
+}
+
+static void
+report(struct run *r, const struct spw_receipt *receipt,
+       enum spw_handover how, pid_t agent, int why)
+{
+	if (wants_summary(r) || why < 0)
+		spw_receipt_print(receipt);
+	if (why < 0)
+		report_left(r, receipt, how, agent, why);
+	else if (how == SPW_AGENT_STARTED && r->speaks && !r->args.cfg.quiet)
+		fprintf(stderr, "spillway: processes of job %s live on; "
+			"agent %d drains for them\n", r->args.cfg.job,
+			(int)agent);
+	write_receipt(r, receipt);
+}
+
 /* From the program's end to ours. */
 static int
 conclude(struct run *r)
 {
 	struct spw_map *map = &r->joined.map;
-	struct spw_receipt receipt = { .job = r->args.cfg.job };
+	struct spw_receipt receipt = {
+		.job = r->args.cfg.job, .exit_status = r->child.status,
+	};
 	int why = wait_for_home(r);
 	enum spw_handover how;
 	pid_t agent = 0;
-	int status = r->child.status;
 
 	receipt.drainer = spw_segment_host_name(
 		atomic_load(&map->seg->drainer_host));
-	spw_segment_part(map, r->joined.proc);
-	switch (spw_keeper_leave(&r->keeper, true, why < 0 ? HASTE_MS
-							   : LEAVE_MS)) {
-	case 1:
-		how = SPW_REMOVED;
-		break;
-	case 0:
-		how = spw_hand_over(map, &r->child, &agent);
-		break;
-	default:
-		how = spw_hand_over_at_exit(map, &r->child, &agent);
-	}
+	how = leave_segment(r, why < 0, &agent);
 	spw_receipt_fill(map, &receipt);
 	receipt.seconds = spw_show_clock() - r->began;
-	if (why < 0 && receipt.left.bytes) {
-		if (status == 0)
-			status = NOT_HOME;
-	} else {
-		why = 0;
-	}
-	receipt.exit_status = status;
-	if (wants_summary(r) || why < 0)
-		spw_receipt_print(&receipt);
-	if (why < 0)
-		report_left(r, &receipt, how, agent, why);
-	else if (how == SPW_AGENT_STARTED && r->speaks && !r->args.cfg.quiet)
-		fprintf(stderr, "spillway: processes of job %s live on; "
-			"agent %d drains for them\n", r->args.cfg.job,
-			(int)agent);
-	write_receipt(r, &receipt);
-	return status;
+	if (!receipt.left.bytes)
+		why = 0;		/* it came home while we left */
+	if (why < 0 && receipt.exit_status == 0)
+		receipt.exit_status = NOT_HOME;
+	report(r, &receipt, how, agent, why);
+	return receipt.exit_status;
 }
 
 static int

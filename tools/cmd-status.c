@@ -22,7 +22,7 @@ static const char usage[] =
 	"  spillway status --why 482113\n"
 	"  spillway status --json | jq '.jobs[].dirty_bytes'\n"
 	"\n"
-	"  --why                 list the files that the kernel serves, and why\n"
+	"  --why                 list what the kernel serves, and why\n"
 	"  --json                write JSON\n"
 	"  --help                this text\n";
 

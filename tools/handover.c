@@ -77,8 +77,8 @@ become_agent(const struct spw_map *map, const struct spw_child *c)
 	setsid();
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
-	if (null > 2)
-		close(null);
+	/* A pipe that we hold would keep its reader waiting. */
+	(void)close_range(3, ~0u, 0);
 	spw_child_restore(c);
 	execv(self, argv);
 	_exit(125);

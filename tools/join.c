@@ -17,6 +17,7 @@
 enum {
 	NAMES = 10,			/* JOB, JOB.1 .. JOB.9 */
 	RACES = 100,			/* made and removed under our hands */
+	TOLD = 3,			/* dead jobs at a start, unless -v */
 };
 
 static void
@@ -48,19 +49,31 @@ report(const struct spw_segment *s, bool color)
 	spw_diag_print(&d, color, STDERR_FILENO);
 }
 
+static bool
+is_worth_a_word(const struct spw_segment *s, unsigned verbose)
+{
+	if (s->state == SPW_SEGMENT_UNREADABLE)
+		return true;
+	return s->state == SPW_SEGMENT_DEAD && (s->left.bytes || verbose);
+}
+
 void
 spw_join_report_dead(const struct spw_config *cfg, bool color)
 {
 	struct spw_segment *list;
-	size_t n;
+	size_t n, told = 0;
 
 	if (spw_segments_list(cfg->shm_dir, &list, &n) < 0)
 		return;			/* making one will say why */
-	for (size_t i = 0; i < n; i++)
-		if (list[i].state == SPW_SEGMENT_UNREADABLE ||
-		    (list[i].state == SPW_SEGMENT_DEAD &&
-		     (list[i].left.bytes || cfg->verbose)))
+	for (size_t i = 0; i < n; i++) {
+		if (!is_worth_a_word(&list[i], cfg->verbose))
+			continue;
+		if (told++ < TOLD || cfg->verbose)
 			report(&list[i], color);
+	}
+	if (told > TOLD && !cfg->verbose)
+		fprintf(stderr, "spillway: and %zu more: spillway status\n",
+			told - TOLD);
 	spw_segments_free(list, n);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* execs.c -- every way to start another image, with files in its hands */
+/* exec-forms.c -- every way to start another image, with files in its hands */
 
 /*
- * execs CASE: works on files in the current directory and prints what a
- * program can see of it. The program starts itself again as `execs - ...`.
+ * exec-forms CASE: works on files in the current directory and prints what a
+ * program can see of it. The program starts itself again as `exec-forms - ...`.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -108,11 +108,11 @@ start(int way, char *const *argv, char *const *envp)
 	switch (way) {
 	case 0: execve(self, argv, envp); break;
 	case 1: execv(self, argv); break;
-	case 2: execvp("execs-here", argv); break;
-	case 3: execvpe("execs-here", argv, envp); break;
+	case 2: execvp("forms-here", argv); break;
+	case 3: execvpe("forms-here", argv, envp); break;
 	case 4: execl(self, "l", "-", number, "one", "two", NULL); break;
 	case 5: execle(self, "le", "-", number, "one", NULL, envp); break;
-	case 6: execlp("execs-here", "lp", "-", number, "one", NULL); break;
+	case 6: execlp("forms-here", "lp", "-", number, "one", NULL); break;
 	case 7: execveat(AT_FDCWD, self, argv, envp, 0); break;
 	case 8: fd = open(self, O_RDONLY | O_CLOEXEC);
 		fexecve(fd, argv, envp); break;
@@ -136,7 +136,7 @@ case_ways(void)
 	snprintf(line, sizeof(line), "LD_PRELOAD=%s", preload ? preload : "");
 	if (preload)
 		envp[n++] = line;
-	NEED(symlink(self, "execs-here") == 0);
+	NEED(symlink(self, "forms-here") == 0);
 	setenv("PATH", "/nowhere:.", 1);
 	setenv("WORD", "mine", 1);
 	for (int way = 0; way <= 10; way++) {
@@ -158,7 +158,7 @@ case_failure(void)
 {
 	static char *big[3000];
 	static char page[131000];
-	char *argv[] = { "x", NULL };
+	char *argv[] = { "x", NULL }, *volatile nowhere = (char *)8;
 	int fd = make("failed", 0);
 
 	memset(page, 'x', sizeof(page) - 1);
@@ -173,7 +173,7 @@ case_failure(void)
 	printf("%s\n", strerror(errno));
 	NEED(execve(self, big, environ) == -1);
 	printf("%s\n", strerror(errno));
-	NEED(execve((char *)8, argv, environ) == -1);
+	NEED(execve(nowhere, argv, environ) == -1);
 	printf("%s\n", strerror(errno));
 	NEED(fexecve(fd, argv, environ) == -1);
 	printf("%s\n", strerror(errno));
@@ -268,8 +268,6 @@ handler(int sig)
 static void
 case_signals(void)
 {
-	char *argv[] = { "/bin/sh", "-c",
-			 "grep -E 'Sig(Ign|Cgt|Blk)' /proc/self/status", NULL };
 	sigset_t set;
 
 	signal(SIGUSR1, handler);
@@ -278,7 +276,25 @@ case_signals(void)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	put(make("signals", 0), "x");
-	execv(argv[0], argv);
+	execl(self, self, "+", NULL);
+}
+
+static int
+show_signals(void)
+{
+	static const int signals[] = { SIGHUP, SIGUSR1, SIGUSR2 };
+	struct sigaction act;
+	sigset_t set;
+
+	sigprocmask(SIG_SETMASK, NULL, &set);
+	for (int i = 0; i < 3; i++) {
+		NEED(sigaction(signals[i], NULL, &act) == 0);
+		printf("%d%s%s%s\n", signals[i],
+		       act.sa_handler == SIG_DFL ? " default" : "",
+		       act.sa_handler == SIG_IGN ? " ignored" : "",
+		       sigismember(&set, signals[i]) ? " blocked" : "");
+	}
+	return 0;
 }
 
 int
@@ -299,11 +315,13 @@ main(int argc, char **argv)
 	self = realpath("/proc/self/exe", NULL);
 	if (argc > 1 && strcmp(argv[1], "-") == 0)
 		return go_on(argc, argv);
+	if (argc > 1 && strcmp(argv[1], "+") == 0)
+		return show_signals();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (argc == 2 && strcmp(argv[1], cases[i].name) == 0) {
 			cases[i].run();
 			return 0;
 		}
-	fprintf(stderr, "usage: execs CASE\n");
+	fprintf(stderr, "usage: exec-forms CASE\n");
 	return 2;
 }

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* crash-points.c -- death at each named point: of writer, drainer, adopter */
+
+/*
+ * crash-points DIR MOST NAME...: every name with n = 1 to MOST in three
+ * roles. A writer dies at its nth passing of the point, or the drainer does;
+ * or a writer dies first (at each name) and then the drainer that takes over
+ * from it dies at this name. Others go on meanwhile. Afterwards a new drainer
+ * brings everything home and the ledger is compared. A point that is not
+ * passed n times in a scene is skipped, and so are higher n.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shm/sys.h"
+#include "shm/util.h"
+#include "tests/crash-cast.h"
+
+enum { EPOCH = 50, SCENE_OPS = 150, SCENE_MS = 200, ADOPT_MOST = 4 };
+
+enum role { WRITER, DRAINER, ADOPTER, ROLES };
+
+static const char *const role_names[ROLES] = { "writer", "drainer", "adopter" };
+
+static const char *dir;
+static unsigned long scenes, deaths[ROLES];
+
+/* Waits until the process has died by itself. False: it will not, the scene
+ * has lasted and the watched writer has done as much as it should. */
+static bool
+dies(pid_t *pid, int watched, uint64_t ops)
+{
+	int64_t since = spw_now_ms();
+	int status;
+
+	while (waitpid(*pid, &status, WNOHANG) != *pid) {
+		if (atomic_load(&cast_ledger->bad))
+			cast_die("a process found something wrong", scenes);
+		if (spw_now_ms() - since > SCENE_MS &&
+		    cast_ledger->writer[watched].ops >= ops)
+			return false;
+		spw_sys_sleep_us(100);
+	}
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		cast_die("a process ended in another way", (unsigned)status);
+	*pid = 0;
+	cast_kills++;
+	return true;
+}
+
+static void
+set_scene(void)
+{
+	if (scenes++ % EPOCH == 0) {
+		if (scenes > 1)
+			cast_end();
+		cast_begin(dir);
+	}
+}
+
+static void
+close_scene(void)
+{
+	cast_hire(NULL);
+	cast_rest();
+	cast_bring_home();
+	cast_check(scenes);
+}
+
+static uint64_t
+enough(int no)
+{
+	return cast_ledger->writer[no].ops + SCENE_OPS;
+}
+
+static bool
+play_writer(const char *point)
+{
+	bool died;
+
+	cast_kill(&cast_writer[0]);
+	cast_hire(NULL);
+	cast_engage(1, NULL);
+	cast_engage(0, point);
+	cast_go();
+	died = dies(&cast_writer[0], 0, enough(0));
+	close_scene();
+	return died;
+}
+
+static bool
+play_drainer(const char *point)
+{
+	bool died;
+
+	cast_kill(&cast_drainer);
+	cast_hire(point);
+	cast_engage(0, NULL);
+	cast_engage(1, NULL);
+	cast_go();
+	died = dies(&cast_drainer, 0, enough(0));
+	if (!died)
+		cast_kill(&cast_drainer);
+	close_scene();
+	return died;
+}
+
+/* The writer dies with no drainer there; then the adopter does. Writer 1
+ * waits where the dead one holds a lock, and adopts as well. */
+static bool
+play_adopter(const char *first, const char *point)
+{
+	bool died = false;
+
+	cast_kill(&cast_drainer);
+	cast_kill(&cast_writer[0]);
+	cast_engage(1, NULL);
+	cast_engage(0, first);
+	cast_go();
+	if (dies(&cast_writer[0], 0, enough(0))) {
+		cast_hire(point);
+		died = dies(&cast_drainer, 1, enough(1));
+	}
+	if (!died && cast_drainer)
+		cast_kill(&cast_drainer);
+	close_scene();
+	return died;
+}
+
+static void
+play(enum role role, const char *first, const char *name, unsigned most)
+{
+	char point[64], before[64];
+
+	snprintf(before, sizeof(before), "%s:1", first ? first : "");
+	for (unsigned n = 1; n <= most; n++) {
+		bool died;
+
+		snprintf(point, sizeof(point), "%s:%u", name, n);
+		set_scene();
+		died = role == WRITER ? play_writer(point)
+		       : role == DRAINER ? play_drainer(point)
+		       : play_adopter(before, point);
+		if (!died)
+			break;
+		deaths[role]++;
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	unsigned most = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+	const char *form = getenv("SPILLWAY_CHECK_LONG");
+	bool all = form && strcmp(form, "1") == 0;
+
+	if (argc < 4)
+		return 2;
+	dir = argv[1];
+	cast_rng = 1;
+	cast_ledger = crash_ledger_new();
+	for (int i = 0; i < CRASH_WRITERS; i++)
+		cast_ledger->writer[i].rng = crash_random(&cast_rng);
+	for (int i = 3; i < argc; i++) {
+		play(WRITER, NULL, argv[i], most);
+		play(DRAINER, NULL, argv[i], most);
+	}
+	for (int i = 3; i < argc; i++)
+		for (int k = 3; k < argc; k++)
+			if (all || strncmp(argv[k], "adopt-", 6) == 0)
+				play(ADOPTER, argv[i], argv[k],
+				     SPW_MIN(most, ADOPT_MOST));
+	cast_end();
+	printf("%d names, %lu scenes;", argc - 3, scenes);
+	for (int i = 0; i < ROLES; i++)
+		printf(" %s died %lu times%s", role_names[i], deaths[i],
+		       i == ROLES - 1 ? "\n" : ",");
+	return 0;
+}

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# program-build.sh -- make and the compiler build Spillway under Spillway
+
+. tests/functions.sh
+. "$srcdir/program-functions.sh"
+requires make --version
+requires_file "$top_builddir/config.status" "not configured"
+compiler=$(sed -n 's/^CC = //p' "$top_builddir/Makefile")
+requires ${compiler%% *} --version
+
+# The build trees take turns at one place, so that objects name the same
+# paths. The short form starts from what configure has found.
+export top_srcdir top_builddir
+mkdir tree
+cat >configured <<'SCRIPT'
+set -e
+cp "$top_builddir/config.status" .
+./config.status >config.out 2>&1
+SCRIPT
+cat >configures <<'SCRIPT'
+"$top_srcdir/configure" -q CC="$compiler" CFLAGS=-O1 >config.out 2>&1
+SCRIPT
+how=configured
+is_long && how=configures
+[ -x "$top_srcdir/configure" ] || how=configured
+cat >script <<SCRIPT
+set -e
+. ../$how
+make -s -j2 CFLAGS=-O0 V=0 spillway >make.out 2>&1 ||
+	{ tail -n 20 make.out; exit 1; }
+make -q CFLAGS=-O0 spillway && echo nothing left to do
+./spillway --version
+touch "\$(pwd)/shm/.deps/none" 2>/dev/null || :
+SCRIPT
+export compiler
+
+(cd tree && plain bash ../script) >plain.out
+mv tree plain
+mkdir tree
+(cd tree && spilled bash ../script) >spilled.out
+mv tree spilled
+same_bytes plain.out spilled.out
+counter_above bytes_absorbed 1000000
+counter_is bytes_undrained 0
+
+objects=0
+while IFS= read -r object; do
+	same_bytes plain/"$object" spilled/"$object"
+	objects=$((objects + 1))
+done < <(cd plain && find . -name '*.o')
+[ $objects -gt 30 ] || fail "only $objects objects were built"
+same_bytes plain/spillway spilled/spillway
+plain spilled/spillway --version >/dev/null

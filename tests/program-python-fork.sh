@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# program-python-fork.sh -- Python's own tests of multiprocessing by fork
+
+. tests/functions.sh
+. "$srcdir/program-functions.sh"
+. "$srcdir/program-python-functions.sh"
+
+if is_long; then
+	own_tests test_multiprocessing_fork
+else
+	own_tests test_multiprocessing_fork WithProcessesTestQueue \
+		WithProcessesTestPool.test_map WithProcessesTestConnection \
+		WithProcessesTestLock TestStdinBadfiledescriptor TestCloseFds
+fi

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spawn-forms.c -- children that libc makes by itself, with files in their hands */
+
+/*
+ * spawn-forms CASE: works on files in the current directory and prints what a
+ * program can see of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NEED(cond) \
+	do { \
+		if (!(cond)) { \
+			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, \
+				__LINE__, #cond, strerror(errno)); \
+			_exit(99); \
+		} \
+	} while (0)
+
+static int
+make(const char *name, int flags)
+{
+	int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | flags, 0644);
+
+	NEED(fd > 2);
+	return fd;
+}
+
+static void
+put(int fd, const char *text)
+{
+	NEED(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+}
+
+static void
+show(int fd)
+{
+	char text[4096];
+	ssize_t n = pread(fd, text, sizeof(text), 0);
+
+	NEED(n >= 0);
+	printf("at %ld:\n%.*s", (long)lseek(fd, 0, SEEK_CUR), (int)n, text);
+}
+
+static void
+shell(const posix_spawn_file_actions_t *actions, const char *command,
+      char *const *envp)
+{
+	char *argv[] = { "sh", "-c", (char *)command, NULL };
+	int status;
+	pid_t pid;
+
+	NEED(posix_spawn(&pid, "/bin/sh", actions, NULL, argv, envp) == 0);
+	NEED(waitpid(pid, &status, 0) == pid);
+	printf("status %x\n", status);
+}
+
+/* Inherited as it is. */
+static void
+case_inherit(void)
+{
+	int fd = make("inherited", 0);
+	char command[64];
+
+	put(fd, "parent\n");
+	snprintf(command, sizeof(command), "echo child >&%d", fd);
+	shell(NULL, command, environ);
+	put(fd, "parent\n");
+	show(fd);
+}
+
+/* Put in place by file actions: a copy of one that is close-on-exec, and one
+ * opened by the child. */
+static void
+case_actions(void)
+{
+	posix_spawn_file_actions_t actions;
+	int fd = make("copied", O_CLOEXEC), other = make("opened", 0);
+
+	put(fd, "parent\n");
+	put(other, "parent\n");
+	NEED(posix_spawn_file_actions_init(&actions) == 0);
+	NEED(posix_spawn_file_actions_adddup2(&actions, fd, 1) == 0);
+	NEED(posix_spawn_file_actions_addopen(&actions, 5, "opened",
+					      O_WRONLY | O_APPEND, 0) == 0);
+	NEED(posix_spawn_file_actions_addopen(&actions, 6, "made", O_WRONLY |
+					      O_CREAT, 0600) == 0);
+	NEED(posix_spawn_file_actions_addclose(&actions, 2) == 0);
+	for (int i = 0; i < 2; i++)
+		shell(&actions, "echo child; echo child >&5; echo child >&6",
+		      environ);
+	NEED(posix_spawn_file_actions_destroy(&actions) == 0);
+	put(fd, "parent\n");
+	put(other, "end\n");
+	show(fd);
+	show(other);
+}
+
+/* The child has another environment, without us. */
+static void
+case_outsider(void)
+{
+	int fd = make("seen", O_CLOEXEC);
+	char *envp[] = { "WORD=given", NULL };
+
+	put(fd, "one\n");
+	shell(NULL, "echo $WORD; cat seen", envp);
+	put(fd, "two\n");
+	shell(NULL, "cat seen", NULL);
+}
+
+static void
+case_failure(void)
+{
+	char *argv[] = { "x", NULL };
+	int fd = make("failed", 0);
+	pid_t pid;
+
+	put(fd, "one\n");
+	printf("%s\n", strerror(posix_spawn(&pid, "/nowhere/x", NULL, NULL,
+					    argv, environ)));
+	printf("%s\n", strerror(posix_spawnp(&pid, "no-such-program", NULL,
+					     NULL, argv, environ)));
+	put(fd, "two\n");
+	NEED(posix_spawnp(&pid, "true", NULL, NULL, argv, environ) == 0);
+	NEED(wait(NULL) == pid);
+	show(fd);
+}
+
+static void
+case_system(void)
+{
+	int fd = make("shared", 0);
+	char command[128];
+
+	put(fd, "parent\n");
+	printf("%d\n", system(NULL) != 0);
+	snprintf(command, sizeof(command), "echo child >&%d; cat shared", fd);
+	printf("%x\n", system(command));
+	put(fd, "parent\n");
+	printf("%x\n", system("exit 3"));
+	show(fd);
+}
+
+static void
+case_popen(void)
+{
+	int fd = make("piped", O_CLOEXEC);
+	char line[64];
+	FILE *f;
+
+	put(fd, "parent\n");
+	f = popen("cat piped; echo from the child", "r");
+	NEED(f);
+	while (fgets(line, sizeof(line), f))
+		printf("read %s", line);
+	printf("%x\n", pclose(f));
+	f = popen("cat >>piped; exit 2", "w");
+	NEED(f && fprintf(f, "through the pipe\n") > 0);
+	printf("%x\n", pclose(f));
+	show(fd);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {
+		{ "inherit", case_inherit }, { "actions", case_actions },
+		{ "outsider", case_outsider }, { "failure", case_failure },
+		{ "system", case_system }, { "popen", case_popen },
+	};
+
+	alarm(60);
+	setvbuf(stdout, NULL, _IONBF, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (argc == 2 && strcmp(argv[1], cases[i].name) == 0) {
+			cases[i].run();
+			return 0;
+		}
+	fprintf(stderr, "usage: spawn-forms CASE\n");
+	return 2;
+}

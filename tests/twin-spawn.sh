@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# twin-spawn.sh -- posix_spawn, system and popen give children the right files
+
+. tests/functions.sh
+
+for form in inherit actions outsider failure system popen; do
+	twin_forms "$top_builddir/tests/spawn-forms" $form
+done
