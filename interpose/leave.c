@@ -93,18 +93,44 @@ spw_settle_all(void)
 	return err;
 }
 
-uint32_t
-spw_lookup_path(int dirfd, const char *path, int at_flags)
+static bool
+identify(int dirfd, const char *path, int at_flags, struct spw_file_id *ret)
 {
 	struct stat st;
-	struct spw_file_id id;
 
 	if (!path || !spw_front_look() ||
 	    spw_sys_fstatat(dirfd, path, &st, at_flags) < 0 ||
 	    !S_ISREG(st.st_mode))
+		return false;
+	*ret = (struct spw_file_id){ st.st_dev, st.st_ino };
+	return true;
+}
+
+uint32_t
+spw_lookup_path(int dirfd, const char *path, int at_flags)
+{
+	struct spw_file_id id;
+
+	if (!identify(dirfd, path, at_flags, &id))
 		return SPW_NONE;
-	id = (struct spw_file_id){ st.st_dev, st.st_ino };
 	return spw_file_find(&spw_front.map, &id);
+}
+
+uint32_t
+spw_take_path(int dirfd, const char *path, int at_flags,
+	      struct spw_me **ret_me)
+{
+	struct spw_me *me;
+	struct spw_file_id id;
+
+	if (!identify(dirfd, path, at_flags, &id) ||
+	    spw_file_find(&spw_front.map, &id) == SPW_NONE)
+		return SPW_NONE;
+	me = spw_front_me();
+	if (!me)
+		return SPW_NONE;
+	*ret_me = me;
+	return spw_file_take(me, &id);
 }
 
 int

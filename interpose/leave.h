@@ -35,6 +35,11 @@ int spw_settle_all(void);		/* every file of the segment: sync */
 /* The record of the file at a path, if it is managed; SPW_NONE else. */
 uint32_t spw_lookup_path(int dirfd, const char *path, int at_flags);
 
+/* The same for whoever changes something there: the record stays until
+ * spw_file_close(*ret_me, file). */
+uint32_t spw_take_path(int dirfd, const char *path, int at_flags,
+		       struct spw_me **ret_me);
+
 /* Sets the size, as ftruncate and O_TRUNC do: truncate is the kernel's call,
  * made while the gate is closed; its result is returned. */
 int spw_resize(struct spw_me *me, uint32_t file, uint64_t size,

@@ -35,13 +35,15 @@ really_open(void *arg)
 static void
 open_truncating(struct opening *o)
 {
-	uint32_t file = spw_lookup_path(o->dir, o->path, 0);
-	struct spw_me *me = file == SPW_NONE ? NULL : spw_front_me();
+	struct spw_me *me;
+	uint32_t file = spw_take_path(o->dir, o->path, 0, &me);
 
-	if (me && !atomic_load(&me->map->files[file].bypass))
+	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass))
 		(void)spw_resize(me, file, 0, really_open, o);
 	else
 		(void)really_open(o);
+	if (file != SPW_NONE)
+		spw_file_close(me, file);
 }
 
 static int
