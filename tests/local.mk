@@ -115,6 +115,7 @@ tests_scripts = \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
+	tests/twin-append-cut.sh \
 	tests/twin-crowd.sh \
 	tests/twin-exec.sh \
 	tests/twin-fork.sh \
@@ -133,6 +134,7 @@ tests_scripts = \
 
 # Programs that scripts call.
 tests_helpers = \
+	tests/append-cut \
 	tests/agent-host \
 	tests/bench-front \
 	tests/config-driver \
