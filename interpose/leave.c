@@ -5,23 +5,33 @@
 #include "interpose/real.h"
 
 int
+spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why)
+{
+	struct spw_file *f = &me->map->files[file];
+	int r = 0;
+
+	if (atomic_load(&f->bypass))
+		return 0;
+	spw_gate_close(me, file);
+	if (!atomic_load(&f->bypass))
+		r = spw_gate_settle(me, file);
+	if (r == 0) {
+		spw_gate_drop(me, file, 0);
+		spw_file_bypass(me->map, file, why);
+	}
+	spw_gate_open(me, file);
+	return r;
+}
+
+int
 spw_leave(int fd, enum spw_bypass why)
 {
 	struct spw_grip g;
-	int r = 0;
+	int r;
 
 	if (!spw_fdtab_peek(fd, &g))
 		return 0;
-	if (!atomic_load(&g.f->bypass)) {
-		spw_gate_close(g.me, g.t.file);
-		if (!atomic_load(&g.f->bypass))
-			r = spw_gate_settle(g.me, g.t.file);
-		if (r == 0) {
-			spw_gate_drop(g.me, g.t.file, 0);
-			spw_file_bypass(g.me->map, g.t.file, why);
-		}
-		spw_gate_open(g.me, g.t.file);
-	}
+	r = spw_leave_file(g.me, g.t.file, why);
 	if (r == 0)
 		spw_fdtab_to_kernel(&g);
 	return r;

@@ -12,6 +12,9 @@
  * nothing changed. */
 int spw_leave(int fd, enum spw_bypass why);
 
+/* The same by record, for one that nobody needs to have open. */
+int spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why);
+
 /*
  * A visit to the kernel: between begin and end the gate is closed, all bytes
  * are home, no block is cached and the kernel's position is ours; afterwards

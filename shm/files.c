@@ -347,7 +347,7 @@ spw_bypass_name(enum spw_bypass why)
 		"none", "mmap", "direct", "sync", "stdio", "freopen", "exec",
 		"io_uring", "aio", "no-room", "no-reopen", "io-error",
 		"rlimit", "scm-rights", "tmpfile", "path-too-long", "clone",
-		"lease", "sendfile",
+		"lease", "sendfile", "outside",
 	};
 
 	return why < SPW_BYPASS_COUNT ? names[why] : "unknown";

@@ -122,6 +122,7 @@ tests_scripts = \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
+	tests/twin-outside.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
 	tests/twin-signal.sh \
