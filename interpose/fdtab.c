@@ -284,7 +284,8 @@ spw_fdtab_inherited(int fd)
 
 	if (flags < 0 || flags & O_PATH || !me ||
 	    !see(fd, &stx, path, sizeof(path), &seen) ||
-	    spw_file_find(me->map, &seen.id) == SPW_NONE)
+	    (spw_file_find(me->map, &seen.id) == SPW_NONE &&
+	     !spw_front_wants(path)))
 		return;
 	if (manage(me, fd, ofd_flags(flags) | SPW_OFD_KERNEL, &seen))
 		(void)spw_leave(fd, SPW_BYPASS_EXEC);

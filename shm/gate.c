@@ -22,7 +22,8 @@ wait_for_insiders(struct spw_me *me, uint32_t file)
 		struct spw_lane *lane = &map->lanes[i];
 		int spins = 0;
 
-		while (atomic_load(&lane->inside) == file + 1) {
+		while (atomic_load(&lane->inside) == file + 1 &&
+		       atomic_load(&lane->state) == SPW_LANE_USED) {
 			if (++spins < 100) {
 				spw_pause();
 			} else if (!spw_lane_adopt_if_dead(me, i)) {

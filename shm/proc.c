@@ -5,9 +5,10 @@
  * A robust mutex would die with the thread that took it, so a process is
  * known by pid, start time and pid namespace. A record copied for a child
  * before fork carries the parent's pid with EMBRYO set and no start time. If
- * there never is a child, it goes with the parent, after a while; else parent
- * and child both put the child's pid there, for the parent may end before the
- * child has run.
+ * there never is a child, it goes with the parent; else parent and child both
+ * put the child's pid there, for the parent may end before the child has run.
+ * A parent that was killed right after fork names nobody: its embryo is given
+ * some time to be born.
  */
 #include "shm/proc.h"
 
@@ -21,7 +22,7 @@
 
 #define EMBRYO 0x80000000u
 
-enum { DOUBT_MS = 2000 };		/* for a child to run */
+enum { BIRTH_MS = 5000 };
 
 uint64_t
 spw_proc_start_time(uint32_t pid)
@@ -84,7 +85,7 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 				p->chunks[k] = SPW_NONE;
 			p->pidns = pid_namespace();
 			atomic_store(&p->stands_by, 0);
-			atomic_store(&p->doubted, 0);
+			atomic_store(&p->orphaned, 0);
 			atomic_store(&p->start, pid & EMBRYO ? 0
 				     : spw_proc_start_time(pid));
 			*ret_proc = i;
@@ -195,7 +196,8 @@ spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 	for (int fd = 0; fd < SPW_MAP_FDS * SPW_MAP_CHUNKS; fd++) {
 		uint32_t ofd = 0;
 
-		if (map->procs[proc].chunks[fd / SPW_MAP_FDS] == SPW_NONE)
+		if (map->procs[proc].chunks[fd / SPW_MAP_FDS] >=
+		    map->counts[SPW_POOL_MAPS])
 			fd |= SPW_MAP_FDS - 1;	/* the whole chunk */
 		else
 			ofd = spw_proc_get_fd(map, proc, fd);
@@ -288,21 +290,16 @@ spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
 		     : spw_proc_start_time(pid) != 0;
 }
 
-/* An embryo only when its parent has been gone for a while. */
 static bool
-is_certainly_dead(struct spw_map *map, uint32_t proc)
+may_be_born(struct spw_proc *p)
 {
-	struct spw_proc *p = &map->procs[proc];
-	bool unborn = atomic_load(&p->pid) & EMBRYO;
-	int64_t now = spw_now_ms(), since = atomic_load(&p->doubted);
+	int64_t now = spw_now_ms(), since = atomic_load(&p->orphaned);
 
-	if (spw_proc_is_alive(map, proc)) {
-		atomic_store(&p->doubted, 0);
+	if (!(atomic_load(&p->pid) & EMBRYO))
 		return false;
-	}
-	if (unborn && !since)
-		atomic_store(&p->doubted, now);
-	return !unborn || (since && now - since > DOUBT_MS);
+	if (!since)
+		atomic_store(&p->orphaned, since = now);
+	return now - since < BIRTH_MS;
 }
 
 uint32_t
@@ -311,14 +308,13 @@ spw_proc_reap(struct spw_me *me)
 	uint32_t alive = 0;
 
 	for (uint32_t i = 0; i < count(me->map); i++) {
-		struct spw_proc *p = &me->map->procs[i];
-
-		if (!atomic_load(&p->pid))
+		if (!atomic_load(&me->map->procs[i].pid))
 			continue;
-		if (is_certainly_dead(me->map, i))
-			spw_proc_release(me, i);
-		else
+		if (spw_proc_is_alive(me->map, i) ||
+		    may_be_born(&me->map->procs[i]))
 			alive++;
+		else
+			spw_proc_release(me, i);
 	}
 	return alive;
 }

@@ -11,6 +11,7 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/replay-segment \
 	tests/unit-cache-stress \
 	tests/unit-config-load \
 	tests/unit-config-messages \
@@ -19,7 +20,9 @@ tests_units = \
 	tests/unit-crc32c \
 	tests/unit-names \
 	tests/unit-proc-reap \
-	tests/unit-signals
+	tests/unit-signals \
+	tests/unit-stdio-calls \
+	tests/unit-stdio-random
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -52,6 +55,30 @@ tests_unit_signals_SOURCES = \
 	tests/unit-signals.c
 tests_unit_signals_CFLAGS = $(base_cflags)
 tests_unit_signals_LDADD = -lpthread
+
+stdio_test_sources = \
+	interpose/real.c \
+	interpose/stdio-bytes.c \
+	interpose/stdio-mode.c \
+	interpose/stdio-mode.h \
+	interpose/stdio-wide.c \
+	interpose/stdio-wscan.c \
+	interpose/stdio.c \
+	interpose/stdio.h \
+	shm/secret.c \
+	shm/size.c \
+	shm/text.c \
+	tests/guarded.h \
+	tests/stdio-double.c \
+	tests/stdio-double.h
+tests_unit_stdio_calls_SOURCES = tests/unit-stdio-calls.c \
+	$(stdio_test_sources)
+tests_unit_stdio_calls_CFLAGS = $(base_cflags)
+tests_unit_stdio_calls_LDADD =
+tests_unit_stdio_random_SOURCES = tests/unit-stdio-random.c \
+	$(stdio_test_sources)
+tests_unit_stdio_random_CFLAGS = $(base_cflags)
+tests_unit_stdio_random_LDADD =
 
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
@@ -129,6 +156,7 @@ tests_scripts = \
 	tests/twin-spawn.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
+	tests/twin-stdio.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
 	tests/twin-unlink.sh
@@ -150,6 +178,7 @@ tests_helpers = \
 	tests/signal-forms \
 	tests/spawn-forms \
 	tests/stat-forms \
+	tests/stdio-forms \
 	tests/time-forms
 
 # They are compared with themselves: nothing of ours is linked in.
@@ -158,6 +187,7 @@ tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
+tests_stdio_forms_LDADD = -lpthread
 
 tests_random_ops_SOURCES = \
 	tests/random-ops.c \
@@ -245,10 +275,12 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 
 tests_fuzzers = \
 	tests/fuzz-codec \
-	tests/fuzz-config
+	tests/fuzz-config \
+	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
-	tests/corpus/config
+	tests/corpus/config \
+	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
 fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
@@ -271,12 +303,22 @@ tests_replay_codec_SOURCES = \
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_config_SOURCES = tests/fuzz-config.c
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_segment_SOURCES = \
+	tests/fuzz-segment.c \
+	tests/crash.h \
+	tests/crash-core.c \
+	tests/crash-ledger.c
+tests_replay_segment_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 
 if FUZZERS
 tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
 tests_fuzz_config_CFLAGS = $(fuzz_cflags)
 tests_fuzz_config_LDFLAGS = $(fuzz_link)
 tests_fuzz_config_LDADD = libfuzzed.la
+tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
+tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
+tests_fuzz_segment_LDFLAGS = $(fuzz_link)
+tests_fuzz_segment_LDADD = libfuzzed.la
 tests_fuzz_codec_SOURCES = $(tests_replay_codec_SOURCES)
 tests_fuzz_codec_CFLAGS = $(fuzz_cflags)
 tests_fuzz_codec_LDFLAGS = $(fuzz_link)
