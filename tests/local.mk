@@ -106,6 +106,8 @@ tests_scripts = \
 	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/crash-points.sh \
+	tests/crash-preload.sh \
+	tests/crash-step.sh \
 	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
@@ -168,6 +170,8 @@ tests_helpers = \
 	tests/bench-front \
 	tests/config-driver \
 	tests/crash-points \
+	tests/crash-preload \
+	tests/crash-step \
 	tests/crash-writers \
 	tests/crowd \
 	tests/exec-forms \
@@ -213,6 +217,11 @@ crash_sources = \
 	tests/crash-core.c \
 	tests/crash-ledger.c
 tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
+tests_crash_preload_SOURCES = \
+	tests/crash-preload.c \
+	tests/crash.h \
+	tests/crash-ledger.c
+tests_crash_step_SOURCES = tests/crash-step.c $(crash_sources)
 tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
 tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_points_LDADD = libmortal.la
