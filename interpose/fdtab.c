@@ -128,11 +128,13 @@ path_of(int fd, char *path, size_t cap)
 static uint32_t
 ofd_flags(int flags)
 {
-	uint32_t mode = (flags & O_ACCMODE) == O_RDONLY ? SPW_OFD_READ
-			: (flags & O_ACCMODE) == O_WRONLY ? SPW_OFD_WRITE
-			: SPW_OFD_READ | SPW_OFD_WRITE;
+	static const uint32_t modes[O_ACCMODE + 1] = {
+		[O_RDONLY] = SPW_OFD_READ, [O_WRONLY] = SPW_OFD_WRITE,
+		[O_RDWR] = SPW_OFD_READ | SPW_OFD_WRITE,
+		[O_ACCMODE] = 0,	/* for ioctl alone */
+	};
 
-	return mode | (flags & O_APPEND ? SPW_OFD_APPEND : 0);
+	return modes[flags & O_ACCMODE] | (flags & O_APPEND ? SPW_OFD_APPEND : 0);
 }
 
 /* Why this opening cannot be cached, if so. */

@@ -49,7 +49,7 @@ open_at(int dir, const char *path, int flags, int mode)
 {
 	struct opening o = { dir, path, flags, mode, -1 };
 
-	if (flags & O_TRUNC && (flags & O_ACCMODE) != O_RDONLY)
+	if (flags & O_TRUNC)		/* also of one opened for reading */
 		open_truncating(&o);
 	else
 		(void)really_open(&o);
@@ -185,7 +185,7 @@ SPW_ALIAS(__close, close);
 SPW_WRAP int
 close_range(unsigned first, unsigned last, int flags)
 {
-	if (!(flags & CLOSE_RANGE_CLOEXEC))
+	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE))
 		spw_fdtab_closing_range(first, last);
 	return REAL(close_range)(first, last, flags);
 }
@@ -249,15 +249,20 @@ set_flags(int fd, long flags)
 static int
 lock_absolutely(int fd, int cmd, struct flock *lock)
 {
-	struct flock absolute = *lock;
+	struct flock absolute;
 	struct spw_grip g;
+	uint64_t base;
 	int r;
 
-	if (lock->l_whence == SEEK_SET || !spw_fdtab_grip(fd, &g))
+	if (spw_cache_bad_pointer(lock, sizeof(*lock)) ||
+	    (lock->l_whence != SEEK_CUR && lock->l_whence != SEEK_END) ||
+	    !spw_fdtab_grip(fd, &g))
 		return REAL(fcntl)(fd, cmd, lock);
-	absolute.l_start += (off_t)(lock->l_whence == SEEK_CUR
-				    ? atomic_load(&g.ofd->pos)
-				    : atomic_load(&g.f->size));
+	absolute = *lock;
+	base = lock->l_whence == SEEK_CUR ? atomic_load(&g.ofd->pos)
+					  : atomic_load(&g.f->size);
+	if (__builtin_add_overflow(lock->l_start, base, &absolute.l_start))
+		return (int)spw_ret(-EOVERFLOW);
 	absolute.l_whence = SEEK_SET;
 	r = REAL(fcntl)(fd, cmd, &absolute);
 	if (r == 0 && (cmd == F_GETLK || cmd == F_OFD_GETLK)) {
