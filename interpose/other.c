@@ -174,6 +174,7 @@ clone_into(int fd, unsigned long request, void *arg, int from)
 SPW_WRAP int
 ioctl(int fd, unsigned long request, ...)
 {
+	struct file_clone_range *range;
 	struct spw_visit v;
 	va_list ap;
 	void *arg;
@@ -186,8 +187,10 @@ ioctl(int fd, unsigned long request, ...)
 	case FICLONE:
 		return clone_into(fd, request, arg, (int)(intptr_t)arg);
 	case FICLONERANGE:
-		return clone_into(fd, request, arg, (int)
-				  ((struct file_clone_range *)arg)->src_fd);
+		if (spw_cache_bad_pointer(arg, sizeof(*range)))
+			break;
+		range = arg;
+		return clone_into(fd, request, arg, (int)range->src_fd);
 	}
 	if (SPW_LIKELY(!spw_fdtab_has(fd)) ||
 	    !spw_visit_begin(fd, true, &v))
@@ -255,8 +258,9 @@ leave_passed(const struct msghdr *msg)
 {
 	struct msghdr *m = (struct msghdr *)msg;
 
-	if (SPW_LIKELY(!m || !m->msg_control ||
-		       !atomic_load(&spw_front.attached)))
+	if (SPW_LIKELY(!atomic_load(&spw_front.attached)) ||
+	    spw_cache_bad_pointer(m, sizeof(*m)) || !m->msg_control ||
+	    spw_cache_bad_pointer(m->msg_control, m->msg_controllen))
 		return;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
