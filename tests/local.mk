@@ -114,6 +114,7 @@ tests_scripts = \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
+	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
 	tests/twin-exec.sh \
 	tests/twin-fork.sh \
@@ -134,6 +135,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/bench-front \
+	tests/call-errors \
 	tests/config-driver \
 	tests/crash-points \
 	tests/crash-writers \
@@ -148,8 +150,13 @@ tests_helpers = \
 	tests/stat-forms \
 	tests/time-forms
 
+tests_call_errors_SOURCES = \
+	tests/call-errors.c \
+	tests/told.h
+
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_call_errors_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
