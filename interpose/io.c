@@ -6,7 +6,7 @@
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
-enum { ROOM_MS = 100 };
+enum { ROOM_MS = 100, PATIENCE = 20 };
 
 /* The kernel moves no more than this per call. */
 #define CALL_MAX ((uint64_t)INT_MAX & ~(uint64_t)4095)
@@ -55,13 +55,15 @@ write_rest(struct spw_grip *g, const char *buf, uint64_t n, uint64_t off,
 /*
  * All n bytes, waiting for room where there is none. A write-back error that
  * keeps room from coming free ends the wait: a full disk at home must not
- * become a program that hangs. -ESTALE: the file left the cache meanwhile,
- * nothing was written.
+ * become a program that hangs. If no room comes at all, since idle threads
+ * hold it, the file leaves. -ESTALE: it is the kernel's by now, and nothing
+ * was written.
  */
 static int64_t
 write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 {
 	uint64_t done = 0;
+	int in_vain = 0;
 
 	while (done < n) {
 		int64_t r = spw_cache_write(g->me, &g->t,
@@ -70,14 +72,18 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 
 		if (r >= 0) {
 			done += (uint64_t)r;
+			in_vain = 0;
 			continue;
 		}
 		if (r == -ESTALE)
 			return write_rest(g, buf, n, off, done);
 		if (r != -ENOBUFS)
 			return done ? (int64_t)done : r;
-		spw_gate_wait_room(g->me, ROOM_MS);
+		if (!spw_gate_wait_room(g->me, ROOM_MS))
+			in_vain++;
 		r = -spw_ofd_error(g->me->map, g->ofd);
+		if (r == 0 && in_vain > PATIENCE)
+			r = spw_leave(g->t.fd, SPW_BYPASS_NO_ROOM);
 		if (r < 0)
 			return done ? (int64_t)done : r;
 		r = spw_gate_need_drainer(g->me->map);

@@ -204,12 +204,27 @@ stream_on(int fd, const struct spw_stdio_mode *m)
 	return libc_stream(fd, m);
 }
 
+/* A wide stream makes its second buffer together with the first, so the one
+ * from give_buffer goes unless it holds something or is the program's. */
+static void
+take_buffer(FILE *fp)
+{
+	if (fp->_flags & USER_BUF || fp->_IO_read_ptr != fp->_IO_read_end ||
+	    fp->_IO_write_ptr != fp->_IO_write_base)
+		return;
+	free(fp->_IO_buf_base);
+	fp->_IO_buf_base = fp->_IO_buf_end = NULL;
+	fp->_IO_read_base = fp->_IO_read_ptr = fp->_IO_read_end = NULL;
+	fp->_IO_write_base = fp->_IO_write_ptr = fp->_IO_write_end = NULL;
+}
+
 void
 spw_stdio_go_direct(struct spw_stream *s)
 {
 	int err = errno;
 
 	spw_leave(s->fp->_fileno, SPW_BYPASS_STDIO);
+	take_buffer(s->fp);
 	s->direct = true;
 	errno = err;
 }

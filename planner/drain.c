@@ -282,7 +282,8 @@ count_bytes(const struct spw_block_state *s)
 			      SPW_MIN(s->nmoving, SPW_RANGES)))
 		return SPW_BLOCK_SIZE;
 	for (uint8_t i = 0; i < n; i++)
-		bytes += all.r[i].to - all.r[i].from;
+		if (all.r[i].from < all.r[i].to)
+			bytes += (uint64_t)all.r[i].to - all.r[i].from;
 	return bytes;
 }
 

@@ -118,8 +118,8 @@ open_at_any_holder(struct spw_drainer *d, uint32_t file)
 			uint32_t ofd;
 			int got;
 
-			if (map->procs[p].chunks[fd / SPW_MAP_FDS] ==
-			    SPW_NONE) {
+			if (map->procs[p].chunks[fd / SPW_MAP_FDS] >=
+			    map->counts[SPW_POOL_MAPS]) {
 				fd |= SPW_MAP_FDS - 1;
 				continue;
 			}

@@ -174,7 +174,10 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 	spw_guard_enter();
 	if (spw_block_lock_index(&d->me, c->idx, &c->key)) {
 		goes = b->state.ndirty && !b->state.nmoving;
-		if (goes) {
+		if (goes && !spw_block_is_sound(map, &b->state)) {
+			spw_file_fail(f, EBADMSG);	/* kept as it is */
+			goes = false;
+		} else if (goes) {
 			change.after = b->state;
 			change.after.moving = b->state.dirty;
 			change.after.nmoving = b->state.ndirty;
@@ -541,8 +544,9 @@ spw_pass_take_over(struct spw_drainer *d)
 		if (spw_block_lock_index(&d->me, i, &key)) {
 			change.after = b->state;
 			redirty(&change.after);
-			if (b->state.nmoving ||
-			    b->state.moving_slot != SPW_NONE)
+			if (spw_block_is_sound(map, &b->state) &&
+			    (b->state.nmoving ||
+			     b->state.moving_slot != SPW_NONE))
 				spw_block_commit(&d->me, i, &change);
 			if (b->state.ndirty) {
 				spw_block_mark(map, i);

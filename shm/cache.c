@@ -140,7 +140,7 @@ put_piece(struct spw_me *me, uint32_t idx, struct piece *p)
 				      s->nmoving))
 			return false;
 	}
-	if (s->slot == SPW_NONE) {
+	if (s->slot >= me->map->counts[SPW_POOL_SLOTS]) {
 		s->slot = p->fresh;
 		p->fresh = SPW_NONE;
 	}
@@ -241,7 +241,8 @@ make_whole(struct spw_me *me, const struct spw_target *t, uint64_t number)
 	if (spw_block_lock_index(me, idx, &key)) {
 		/* Only if nothing moved since we read; else try again. */
 		if (spw_lock_word(&b->lock) >> 32 == before >> 32 &&
-		    b->state.ndirty && !b->state.nmoving) {
+		    b->state.ndirty && !b->state.nmoving &&
+		    spw_block_is_sound(map, &b->state)) {
 			*s = b->state;
 			for (uint8_t i = 0; i <= s->npresent; i++) {
 				uint32_t to = i < s->npresent
@@ -324,7 +325,8 @@ copy_locked(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 	spw_guard_enter();
 	if (spw_block_lock_index(me, idx, key)) {
 		found = MIXED;
-		if (spw_ranges_cover(&b->state.present, b->state.npresent,
+		if (b->state.slot < me->map->counts[SPW_POOL_SLOTS] &&
+		    spw_ranges_cover(&b->state.present, b->state.npresent,
 				     from, to)) {
 			memcpy(copy, spw_slot(me->map, b->state.slot) + from,
 			       to - from);

@@ -303,7 +303,8 @@ spw_ofd_unref(struct spw_me *me, uint32_t ofd)
 
 	if (atomic_fetch_sub(&o->refs, 1) != 1)
 		return;
-	spw_file_close(me, o->file);
+	if (o->file < me->map->counts[SPW_POOL_FILES])
+		spw_file_close(me, o->file);
 	spw_pool_give(me, SPW_POOL_OFDS, ofd);
 }
 

@@ -22,7 +22,8 @@ wait_for_insiders(struct spw_me *me, uint32_t file)
 		struct spw_lane *lane = &map->lanes[i];
 		int spins = 0;
 
-		while (atomic_load(&lane->inside) == file + 1) {
+		while (atomic_load(&lane->inside) == file + 1 &&
+		       atomic_load(&lane->state) == SPW_LANE_USED) {
 			if (++spins < 100) {
 				spw_pause();
 			} else if (!spw_lane_adopt_if_dead(me, i)) {
@@ -246,7 +247,7 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	return r;
 }
 
-void
+bool
 spw_gate_wait_room(struct spw_me *me, int ms)
 {
 	struct spw_seg *seg = me->map->seg;
@@ -256,4 +257,5 @@ spw_gate_wait_room(struct spw_me *me, int ms)
 	atomic_store(&seg->want_room, 1);
 	spw_gate_hurry(me->map);
 	spw_sys_futex_wait(&seg->room, room, ms);
+	return atomic_load(&seg->room) != room;
 }

@@ -11,6 +11,7 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/replay-segment \
 	tests/unit-cache-stress \
 	tests/unit-config-load \
 	tests/unit-config-messages \
@@ -18,6 +19,7 @@ tests_units = \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
 	tests/unit-names \
+	tests/unit-proc-reap \
 	tests/unit-signals
 
 tests_codec_conformance_SOURCES = \
@@ -248,10 +250,12 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 
 tests_fuzzers = \
 	tests/fuzz-codec \
-	tests/fuzz-config
+	tests/fuzz-config \
+	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
-	tests/corpus/config
+	tests/corpus/config \
+	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
 fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
@@ -274,12 +278,22 @@ tests_replay_codec_SOURCES = \
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_config_SOURCES = tests/fuzz-config.c
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_segment_SOURCES = \
+	tests/fuzz-segment.c \
+	tests/crash.h \
+	tests/crash-core.c \
+	tests/crash-ledger.c
+tests_replay_segment_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 
 if FUZZERS
 tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
 tests_fuzz_config_CFLAGS = $(fuzz_cflags)
 tests_fuzz_config_LDFLAGS = $(fuzz_link)
 tests_fuzz_config_LDADD = libfuzzed.la
+tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
+tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
+tests_fuzz_segment_LDFLAGS = $(fuzz_link)
+tests_fuzz_segment_LDADD = libfuzzed.la
 tests_fuzz_codec_SOURCES = $(tests_replay_codec_SOURCES)
 tests_fuzz_codec_CFLAGS = $(fuzz_cflags)
 tests_fuzz_codec_LDFLAGS = $(fuzz_link)

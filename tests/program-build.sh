@@ -6,39 +6,45 @@
 . "$srcdir/program-functions.sh"
 requires make --version
 requires_file "$top_builddir/config.status" "not configured"
+[ "$top_srcdir" != "$top_builddir" ] ||
+	cannot "the sources hold a build, make would use it"
 compiler=$(sed -n 's/^CC = //p' "$top_builddir/Makefile")
 requires ${compiler%% *} --version
 
 # The build trees take turns at one place, so that objects name the same
 # paths. The short form starts from what configure has found.
-export top_srcdir top_builddir
-mkdir tree
+export top_srcdir top_builddir compiler
+how=configured
+is_long && [ -x "$top_srcdir/configure" ] && how=configures
 cat >configured <<'SCRIPT'
-set -e
-cp "$top_builddir/config.status" .
+sed -e "s|^srcdir=.*|srcdir='$top_srcdir'|" -e "s|^ac_pwd=.*|ac_pwd='$PWD'|" \
+	-e "s|^ac_aux_dir=.*|ac_aux_dir='$top_srcdir/build-aux/'|" \
+	"$top_builddir/config.status" >config.status
+chmod +x config.status
 ./config.status >config.out 2>&1
 SCRIPT
 cat >configures <<'SCRIPT'
-"$top_srcdir/configure" -q CC="$compiler" CFLAGS=-O1 >config.out 2>&1
+"$top_srcdir/configure" -q CC="$compiler" >config.out 2>&1
 SCRIPT
-how=configured
-is_long && how=configures
-[ -x "$top_srcdir/configure" ] || how=configured
 cat >script <<SCRIPT
-set -e
-. ../$how
-make -s -j2 CFLAGS=-O0 V=0 spillway >make.out 2>&1 ||
+. ../$how || { tail config.out; exit 1; }
+make -s -j2 CFLAGS=-O0 spillway >make.out 2>&1 ||
 	{ tail -n 20 make.out; exit 1; }
 make -q CFLAGS=-O0 spillway && echo nothing left to do
 ./spillway --version
-touch "\$(pwd)/shm/.deps/none" 2>/dev/null || :
 SCRIPT
-export compiler
 
-(cd tree && plain bash ../script) >plain.out
+mkdir tree
+(cd tree && plain bash ../script) >plain.out || {
+	cat plain.out >&2
+	fail "does not build without Spillway either"
+}
 mv tree plain
 mkdir tree
-(cd tree && spilled bash ../script) >spilled.out
+(cd tree && spilled bash ../script) >spilled.out || {
+	cat spilled.out >&2
+	fail "does not build under Spillway"
+}
 mv tree spilled
 same_bytes plain.out spilled.out
 counter_above bytes_absorbed 1000000

@@ -42,8 +42,7 @@ both_ways()
 	with "$preload:$1"
 }
 
-other=$top_builddir/tests/.libs/program-interposer.so
-[ -e "$other" ] || other=$top_builddir/.libs/program-interposer.so
+other=$top_builddir/.libs/program-interposer.so
 requires_file "$other" "the other library is not built"
 export INTERPOSER_OUT=$scratch/interposer.out
 both_ways "$other"

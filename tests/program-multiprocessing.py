@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # program-multiprocessing.py -- workers that write, append and read files
 """program-multiprocessing.py METHOD"""

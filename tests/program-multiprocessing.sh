@@ -7,6 +7,7 @@
 . "$srcdir/program-functions.sh"
 requires python3 --version
 
+stragglers=yes			# a forkserver, on a busy machine
 for method in fork forkserver spawn; do
 	rm -rf plain spilled
 	twins python3 "$srcdir/program-multiprocessing.py" $method

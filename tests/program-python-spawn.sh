@@ -9,7 +9,7 @@
 if is_long; then
 	own_tests test_multiprocessing_spawn
 else
-	own_tests test_multiprocessing_spawn WithProcessesTestQueue \
-		WithProcessesTestPool.test_map WithProcessesTestConnection \
-		WithProcessesTestLock TestStdinBadfiledescriptor TestCloseFds
+	own_tests test_multiprocessing_spawn WithProcessesTestConnection \
+		WithProcessesTestQueue.test_put WithProcessesTestLock \
+		TestCloseFds
 fi

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # program-python-twin.py -- runs tests of Python's own, lists who passed
 """program-python-twin.py RESULT MODULE [PATTERN...]

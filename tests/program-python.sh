@@ -7,7 +7,7 @@
 . "$srcdir/program-python-functions.sh"
 
 own_tests test_fileio
-counter_above bytes_absorbed 1000
+counter_above bytes_absorbed 100
 own_tests test_mmap
 bypassed mmap
 own_tests test_shutil
@@ -23,3 +23,4 @@ fi
 counter_above bytes_absorbed 10000
 own_tests test_tempfile
 own_tests test_file
+counter_above bytes_absorbed 10000

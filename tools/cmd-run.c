@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shm/sys.h"
 #include "shm/util.h"
 #include "tools/args.h"
 #include "tools/child.h"
@@ -31,6 +32,7 @@ enum {
 	NOT_HOME = 122, FAILED = 125, NOT_EXECUTABLE = 126, NOT_FOUND = 127,
 	FIRST_LOOK_MS = 100, LAST_LOOK_MS = 1000,	/* for the library */
 	LEAVE_MS = 10000, HASTE_MS = 100,
+	STRAGGLE_MS = 500, SLICE_MS = 5,
 };
 
 static const char usage[] =
@@ -336,6 +338,22 @@ report(struct run *r, const struct spw_receipt *receipt,
 	write_receipt(r, receipt);
 }
 
+/* Helpers of a program notice its end by a closed pipe and end as well, a
+ * moment later: Python's forkserver, gpg-agent, make's jobs. An agent for
+ * them would be started for nothing. */
+static void
+wait_for_stragglers(const struct spw_map *map)
+{
+	struct spw_segment_folk folk;
+
+	for (int ms = 0; ms < STRAGGLE_MS; ms += SLICE_MS) {
+		spw_segment_count(map, &folk);
+		if (!folk.programs || folk.runs > 1)	/* one is us */
+			return;
+		spw_sys_sleep_us(SLICE_MS * 1000);
+	}
+}
+
 /* From the program's end to ours. */
 static int
 conclude(struct run *r)
@@ -344,10 +362,12 @@ conclude(struct run *r)
 	struct spw_receipt receipt = {
 		.job = r->args.cfg.job, .exit_status = r->child.status,
 	};
-	int why = wait_for_home(r);
 	enum spw_handover how;
 	pid_t agent = 0;
+	int why;
 
+	wait_for_stragglers(map);
+	why = wait_for_home(r);
 	receipt.drainer = spw_segment_host_name(
 		atomic_load(&map->seg->drainer_host));
 	how = leave_segment(r, why < 0, &agent);
