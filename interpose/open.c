@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* open.c -- descriptors come and go: open, close, dup, fcntl */
 #include <errno.h>
+#include <linux/openat2.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 
 #include "interpose/leave.h"
 #include "interpose/real.h"
@@ -11,6 +13,8 @@ struct opening {
 	const char *path;
 	int flags, mode;
 	int fd;
+	const void *how;		/* of openat2, or NULL */
+	size_t how_size;
 };
 
 static bool
@@ -24,9 +28,13 @@ really_open(void *arg)
 {
 	struct opening *o = arg;
 
-	o->fd = o->dir == AT_FDCWD
-		? REAL(open)(o->path, o->flags, o->mode)
-		: REAL(openat)(o->dir, o->path, o->flags, o->mode);
+	if (o->how)
+		o->fd = (int)REAL(syscall)(SYS_openat2, o->dir, o->path,
+					   o->how, o->how_size);
+	else if (o->dir == AT_FDCWD)
+		o->fd = REAL(open)(o->path, o->flags, o->mode);
+	else
+		o->fd = REAL(openat)(o->dir, o->path, o->flags, o->mode);
 	return o->fd < 0 ? -errno : 0;
 }
 
@@ -45,21 +53,40 @@ open_truncating(struct opening *o)
 }
 
 static int
-open_at(int dir, const char *path, int flags, int mode)
+open_it(struct opening *o)
 {
-	struct opening o = { dir, path, flags, mode, -1 };
-
-	if (flags & O_TRUNC)		/* also of one opened for reading */
-		open_truncating(&o);
+	if (o->flags & O_TRUNC)		/* also of one opened for reading */
+		open_truncating(o);
 	else
-		(void)really_open(&o);
-	if (o.fd >= 0) {
+		(void)really_open(o);
+	if (o->fd >= 0) {
 		int saved = errno;
 
-		spw_fdtab_opened(o.fd, flags);
+		spw_fdtab_opened(o->fd, o->flags);
 		errno = saved;
 	}
-	return o.fd;
+	return o->fd;
+}
+
+static int
+open_at(int dir, const char *path, int flags, int mode)
+{
+	struct opening o = { .dir = dir, .path = path, .flags = flags,
+			     .mode = mode, .fd = -1 };
+
+	return open_it(&o);
+}
+
+int
+spw_open_how(int dir, const char *path, const struct open_how *how,
+	     size_t size)
+{
+	struct opening o = { .dir = dir, .path = path, .fd = -1,
+			     .how = how, .how_size = size };
+
+	if (!spw_cache_bad_pointer(how, sizeof(how->flags)))
+		o.flags = (int)how->flags;
+	return open_it(&o);
 }
 
 #define MODE_OF(last, flags, mode) \
