@@ -252,14 +252,17 @@ spw_fdtab_opened(int fd, int flags)
 	if (spw_fdtab[fd])		/* closed behind our back */
 		(void)spw_fdtab_closing(fd);
 	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert) ||
-	    flags & (O_PATH | O_DIRECTORY))
+	    flags & O_PATH || (flags & O_TMPFILE) == O_DIRECTORY)
 		return;
 	if (!see(fd, &stx, path, sizeof(path), &seen) ||
-	    !spw_front_wants(path) || stx.stx_nlink == 0 ||
-	    spw_front_attach() < 0)
+	    !spw_front_wants(path) || spw_front_attach() < 0)
 		return;
 	me = spw_front_me();
 	why = misfit(fd, flags, &stx);
+	/* The drainer would find no way to it. */
+	if (me && stx.stx_nlink == 0 &&
+	    spw_file_find(me->map, &seen.id) == SPW_NONE)
+		why = SPW_BYPASS_TMPFILE;
 	if (!me || !manage(me, fd, ofd_flags(flags) |
 			   (fd == STDOUT_FILENO ? SPW_OFD_STDOUT : 0), &seen))
 		return;
