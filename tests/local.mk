@@ -123,6 +123,8 @@ tests_scripts = \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
+	tests/twin-odd-io.sh \
+	tests/twin-past-cache.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
 	tests/twin-signal.sh \
@@ -146,6 +148,8 @@ tests_helpers = \
 	tests/fork-forms \
 	tests/list-features \
 	tests/name-forms \
+	tests/odd-io \
+	tests/past-cache \
 	tests/random-ops \
 	tests/signal-forms \
 	tests/spawn-forms \
@@ -155,10 +159,18 @@ tests_helpers = \
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h
+tests_odd_io_SOURCES = \
+	tests/odd-io.c \
+	tests/told.h
+tests_past_cache_SOURCES = \
+	tests/past-cache.c \
+	tests/told.h
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
 tests_call_errors_LDADD =
+tests_odd_io_LDADD =
+tests_past_cache_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
