@@ -18,6 +18,7 @@ interpose_sources = \
 	interpose/named.c \
 	interpose/named.h \
 	interpose/names.c \
+	interpose/numbers.c \
 	interpose/open.c \
 	interpose/other.c \
 	interpose/process.c \

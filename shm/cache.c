@@ -472,11 +472,11 @@ spw_cache_read(struct spw_me *me, const struct spw_target *t, void *buf,
 	uint8_t *to = buf;
 	int r = 0;
 
+	if (off >= size)
+		return spw_cache_is_alien(buf, n) ? -EFAULT : 0;
+	n = SPW_MIN(n, size - off);
 	if (spw_cache_bad_pointer(buf, n))
 		return -EFAULT;
-	if (off >= size)
-		return 0;
-	n = SPW_MIN(n, size - off);
 	if (!atomic_load_explicit(&f->nblocks, memory_order_acquire))
 		missed = done = n;
 	while (done < n && r == 0) {

@@ -144,12 +144,17 @@ tests_scripts = \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
+	tests/twin-append-cut.sh \
+	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
 	tests/twin-exec.sh \
 	tests/twin-fork.sh \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
+	tests/twin-odd-io.sh \
+	tests/twin-outside.sh \
+	tests/twin-past-cache.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
 	tests/twin-signal.sh \
@@ -164,7 +169,9 @@ tests_scripts = \
 # Programs that scripts call.
 tests_helpers = \
 	tests/agent-host \
+	tests/append-cut \
 	tests/bench-front \
+	tests/call-errors \
 	tests/config-driver \
 	tests/crash-points \
 	tests/crash-preload \
@@ -175,6 +182,8 @@ tests_helpers = \
 	tests/fork-forms \
 	tests/list-features \
 	tests/name-forms \
+	tests/odd-io \
+	tests/past-cache \
 	tests/random-ops \
 	tests/signal-forms \
 	tests/spawn-forms \
@@ -182,8 +191,21 @@ tests_helpers = \
 	tests/stdio-forms \
 	tests/time-forms
 
+tests_call_errors_SOURCES = \
+	tests/call-errors.c \
+	tests/told.h
+tests_odd_io_SOURCES = \
+	tests/odd-io.c \
+	tests/told.h
+tests_past_cache_SOURCES = \
+	tests/past-cache.c \
+	tests/told.h
+
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_call_errors_LDADD =
+tests_odd_io_LDADD =
+tests_past_cache_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
