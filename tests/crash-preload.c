@@ -149,7 +149,7 @@ engage(int no)
 static int
 run(const char *verb, const char *flag)
 {
-	int null, status;
+	int null, status = 0;
 	pid_t pid = fork();
 
 	if (pid == 0) {
