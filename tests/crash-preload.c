@@ -228,22 +228,19 @@ strike(enum kill_kind kind)
 	}
 }
 
+/* An agent that lives, or that was started and is not in office yet, brings
+ * it home and has to be waited for; what is dead is recovered. */
 static void
 bring_home(enum kill_kind kind, unsigned long round)
 {
 	bool alone = kind == ALL_WRITERS || kind == EVERYBODY;
-	int r;
 
-	for (int i = 0; i < 200; i++) {
-		/* Recovery steps back where an agent is still at it. */
-		r = alone ? run("recover", "-y") : run("drain", "--wait");
-		if (r == 0)
-			break;
+	for (int i = 0; run("drain", "--wait") ||
+	     (alone && run("recover", "-y")); i++) {
+		if (i == 200)
+			die("bytes cannot be brought home in round", round);
 		spw_sys_sleep_us(20000);
 	}
-	if (r)
-		die(alone ? "recover fails" : "drain fails",
-		    (unsigned long)r);
 	if (alone && run("recover", "-y"))
 		die("a second recover fails in round", round);
 }
@@ -269,8 +266,10 @@ play_round(unsigned long round)
 			wait_for(&ledger->parked[i], "a writer hangs",
 				 (unsigned long)i);
 	bring_home(kind, round);
-	if (!crash_check(ledger))
+	if (!crash_check(ledger)) {
+		printf("killed: %s\n", kind_names[kind]);
 		die("a promise was broken in round", round);
+	}
 }
 
 static void
