@@ -43,13 +43,15 @@ really_open(void *arg)
 static void
 open_truncating(struct opening *o)
 {
-	uint32_t file = spw_lookup_path(o->dir, o->path, 0);
-	struct spw_me *me = file == SPW_NONE ? NULL : spw_front_me();
+	struct spw_me *me;
+	uint32_t file = spw_take_path(o->dir, o->path, 0, &me);
 
-	if (me && !atomic_load(&me->map->files[file].bypass))
+	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass))
 		(void)spw_resize(me, file, 0, really_open, o);
 	else
 		(void)really_open(o);
+	if (file != SPW_NONE)
+		spw_file_close(me, file);
 }
 
 static int
@@ -241,17 +243,42 @@ dup(int fd)
 	return duped(fd, REAL(dup)(fd));
 }
 
+/* A number that stood for an unmanaged file may be that of a stream of libc,
+ * which goes on writing to it without us. */
+static bool
+may_have_stream(int fd, int to)
+{
+	return spw_fdtab_has(fd) && !spw_fdtab_has(to) && to > 2 &&
+	       spw_sys_fcntl(to, F_GETFD, 0) >= 0;
+}
+
+static int
+duped_onto(int fd, int to, bool has_stream)
+{
+	int r = duped(fd, to);
+	int saved = errno;
+
+	if (r >= 0 && has_stream)
+		(void)spw_leave(r, SPW_BYPASS_STDIO);
+	errno = saved;
+	return r;
+}
+
 SPW_WRAP int
 dup2(int fd, int to)
 {
-	return duped(fd, REAL(dup2)(fd, to));
+	bool has_stream = may_have_stream(fd, to);
+
+	return duped_onto(fd, REAL(dup2)(fd, to), has_stream);
 }
 SPW_ALIAS(__dup2, dup2);
 
 SPW_WRAP int
 dup3(int fd, int to, int flags)
 {
-	return duped(fd, REAL(dup3)(fd, to, flags));
+	bool has_stream = may_have_stream(fd, to);
+
+	return duped_onto(fd, REAL(dup3)(fd, to, flags), has_stream);
 }
 
 static void

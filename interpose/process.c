@@ -10,8 +10,8 @@
  * fork() calls the program's atfork handlers, which may do I/O on either
  * side. Ours are the first that libc hears of, hence the last before the
  * kernel forks and the first in the child. They also serve the forks that
- * libc makes by itself. _Fork has no handlers: its wrapper
- * does the same around it.
+ * libc makes by itself. _Fork has no handlers: its wrapper does the same
+ * around it.
  *
  * vfork lets the child run in the parent's memory, which the fd table could
  * not bear. It is a fork here, and the parent waits as it would.

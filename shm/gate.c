@@ -229,6 +229,10 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	struct spw_file *f = &me->map->files[file];
 	int r;
 
+	spw_guard_enter();
+	/* An append that has found the end writes there first: at the old end
+	 * of a file that was cut it would leave a hole before it. */
+	spw_lock(me, SPW_LOCK_APPEND, &f->append);
 	spw_gate_close(me, file);
 	spw_gate_hold(me, file);
 	SPW_FAILPOINT("cut-held");
@@ -244,6 +248,8 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	SPW_FAILPOINT("cut-done");
 	spw_gate_unhold(me, file);
 	spw_gate_open(me, file);
+	spw_unlock(&f->append);
+	spw_guard_leave();
 	return r;
 }
 

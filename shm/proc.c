@@ -231,9 +231,11 @@ spw_proc_settle_in(struct spw_map *map, uint32_t proc)
 	struct spw_proc *p = &map->procs[proc];
 	uint32_t pid = (uint32_t)spw_sys_getpid();
 
-	atomic_store(&p->start, spw_proc_start_time(pid));
+	/* At no time is there one's pid with the other's start. */
 	p->pidns = pid_namespace();
+	atomic_store(&p->start, 0);
 	atomic_store(&p->pid, pid);
+	atomic_store(&p->start, spw_proc_start_time(pid));
 }
 
 void
@@ -271,9 +273,14 @@ bool
 spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
 {
 	const struct spw_proc *p = &map->procs[proc];
-	uint32_t pid = atomic_load(&p->pid) & ~EMBRYO;
+	uint32_t now, pid = atomic_load(&p->pid);
 	uint64_t start = atomic_load(&p->start);
 
+	while ((now = atomic_load(&p->pid)) != pid) {
+		pid = now;
+		start = atomic_load(&p->start);
+	}
+	pid &= ~EMBRYO;
 	if (!pid)
 		return false;
 	if (p->pidns != pid_namespace())

@@ -20,7 +20,9 @@ tests_units = \
 	tests/unit-crc32c \
 	tests/unit-names \
 	tests/unit-proc-reap \
-	tests/unit-signals
+	tests/unit-signals \
+	tests/unit-stdio-calls \
+	tests/unit-stdio-random
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -54,6 +56,30 @@ tests_unit_signals_SOURCES = \
 tests_unit_signals_CFLAGS = $(base_cflags)
 tests_unit_signals_LDADD = -lpthread
 
+stdio_test_sources = \
+	interpose/real.c \
+	interpose/stdio-bytes.c \
+	interpose/stdio-mode.c \
+	interpose/stdio-mode.h \
+	interpose/stdio-wide.c \
+	interpose/stdio-wscan.c \
+	interpose/stdio.c \
+	interpose/stdio.h \
+	shm/secret.c \
+	shm/size.c \
+	shm/text.c \
+	tests/guarded.h \
+	tests/stdio-double.c \
+	tests/stdio-double.h
+tests_unit_stdio_calls_SOURCES = tests/unit-stdio-calls.c \
+	$(stdio_test_sources)
+tests_unit_stdio_calls_CFLAGS = $(base_cflags)
+tests_unit_stdio_calls_LDADD =
+tests_unit_stdio_random_SOURCES = tests/unit-stdio-random.c \
+	$(stdio_test_sources)
+tests_unit_stdio_random_CFLAGS = $(base_cflags)
+tests_unit_stdio_random_LDADD =
+
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
 tests_tiledb_open_SOURCES = \
@@ -80,6 +106,8 @@ tests_scripts = \
 	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/crash-points.sh \
+	tests/crash-preload.sh \
+	tests/crash-step.sh \
 	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
@@ -116,6 +144,7 @@ tests_scripts = \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
+	tests/twin-append-cut.sh \
 	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
 	tests/twin-exec.sh \
@@ -124,6 +153,7 @@ tests_scripts = \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
 	tests/twin-odd-io.sh \
+	tests/twin-outside.sh \
 	tests/twin-past-cache.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
@@ -131,6 +161,7 @@ tests_scripts = \
 	tests/twin-spawn.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
+	tests/twin-stdio.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
 	tests/twin-unlink.sh
@@ -138,10 +169,13 @@ tests_scripts = \
 # Programs that scripts call.
 tests_helpers = \
 	tests/agent-host \
+	tests/append-cut \
 	tests/bench-front \
 	tests/call-errors \
 	tests/config-driver \
 	tests/crash-points \
+	tests/crash-preload \
+	tests/crash-step \
 	tests/crash-writers \
 	tests/crowd \
 	tests/exec-forms \
@@ -154,6 +188,7 @@ tests_helpers = \
 	tests/signal-forms \
 	tests/spawn-forms \
 	tests/stat-forms \
+	tests/stdio-forms \
 	tests/time-forms
 
 tests_call_errors_SOURCES = \
@@ -175,6 +210,7 @@ tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
+tests_stdio_forms_LDADD = -lpthread
 
 tests_random_ops_SOURCES = \
 	tests/random-ops.c \
@@ -200,6 +236,11 @@ crash_sources = \
 	tests/crash-core.c \
 	tests/crash-ledger.c
 tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
+tests_crash_preload_SOURCES = \
+	tests/crash-preload.c \
+	tests/crash.h \
+	tests/crash-ledger.c
+tests_crash_step_SOURCES = tests/crash-step.c $(crash_sources)
 tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
 tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_points_LDADD = libmortal.la

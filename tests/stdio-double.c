@@ -20,7 +20,7 @@ struct spw_front spw_front;
 _Atomic uint32_t spw_fdtab[SPW_FD_MAX];
 struct double_counts double_counts;
 unsigned double_short;
-int double_close_error;
+int double_close_error, double_leave_error;
 static struct description all[256];
 uint32_t double_turns;
 
@@ -74,18 +74,22 @@ spw_fdtab_closing(int fd)
 	return err;
 }
 
-__typeof__(spw_leave(0, 0))
+int
 spw_leave(int fd, enum spw_bypass why)
 {
 	struct description *d = of(fd);
+	int err = double_leave_error;
 
+	double_leave_error = 0;
+	if (d && err)
+		return -err;
 	if (d && !d->left) {
 		spw_sys_lseek(fd, d->pos, SEEK_SET);
 		d->left = true;
 		double_counts.left++;
 		double_counts.why = why;
 	}
-	return (__typeof__(spw_leave(0, 0)))0;
+	return 0;
 }
 
 int

@@ -21,8 +21,8 @@ extern struct double_counts double_counts;
 /* One in so many calls is short; 0: none. Which ones follows from turns. */
 extern unsigned double_short;
 extern uint32_t double_turns;
-/* What the next close reports, once. */
-extern int double_close_error;
+/* What the next close or leave reports, once. */
+extern int double_close_error, double_leave_error;
 
 void double_begin(void);
 
