@@ -5,6 +5,8 @@ interpose_sources = \
 	interpose/agent.c \
 	interpose/agent.h \
 	interpose/api.c \
+	interpose/deep.c \
+	interpose/deep.h \
 	interpose/exec.c \
 	interpose/fdtab.c \
 	interpose/fdtab.h \
