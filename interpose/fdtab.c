@@ -128,11 +128,13 @@ path_of(int fd, char *path, size_t cap)
 static uint32_t
 ofd_flags(int flags)
 {
-	uint32_t mode = (flags & O_ACCMODE) == O_RDONLY ? SPW_OFD_READ
-			: (flags & O_ACCMODE) == O_WRONLY ? SPW_OFD_WRITE
-			: SPW_OFD_READ | SPW_OFD_WRITE;
+	static const uint32_t modes[O_ACCMODE + 1] = {
+		[O_RDONLY] = SPW_OFD_READ, [O_WRONLY] = SPW_OFD_WRITE,
+		[O_RDWR] = SPW_OFD_READ | SPW_OFD_WRITE,
+		[O_ACCMODE] = 0,	/* for ioctl alone */
+	};
 
-	return mode | (flags & O_APPEND ? SPW_OFD_APPEND : 0);
+	return modes[flags & O_ACCMODE] | (flags & O_APPEND ? SPW_OFD_APPEND : 0);
 }
 
 /* Why this opening cannot be cached, if so. */
@@ -254,18 +256,20 @@ spw_fdtab_opened(int fd, int flags)
 	if (spw_fdtab[fd])		/* closed behind our back */
 		(void)spw_fdtab_closing(fd);
 	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert) ||
-	    flags & (O_PATH | O_DIRECTORY))
+	    flags & O_PATH || (flags & O_TMPFILE) == O_DIRECTORY)
 		return;
 	if (!see(fd, &stx, path, sizeof(path), &seen))
 		return;
 	/* What has a record is managed under every name, or none. */
 	known = atomic_load(&spw_front.attached) &&
 		spw_file_find(&spw_front.map, &seen.id) != SPW_NONE;
-	if (!known && (!spw_front_wants(path) || stx.stx_nlink == 0 ||
-		       spw_front_attach() < 0))
+	if (!known && (!spw_front_wants(path) || spw_front_attach() < 0))
 		return;
 	me = spw_front_me();
 	why = misfit(fd, flags, &stx, path);
+	/* The drainer would find no way to it. */
+	if (!known && stx.stx_nlink == 0)
+		why = SPW_BYPASS_TMPFILE;
 	if (!me || !manage(me, fd, ofd_flags(flags) |
 			   (fd == STDOUT_FILENO ? SPW_OFD_STDOUT : 0), &seen))
 		return;

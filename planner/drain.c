@@ -15,22 +15,27 @@
 #include "shm/util.h"
 
 enum {
+	FENCE_US = 2000,		/* between looks at the fence */
 	SLICE_MS = 10,			/* between looks while it waits */
 	TIDY_MS = 250,			/* between looks for the dead */
 	STUCK_MS = 5000,		/* finish gives up after this long */
 	WINDOW_MIN = 4096, WINDOW_MAX = 65536,	/* slots: 16 to 256 MiB */
 };
 
-/* The fence: a dead drainer's I/O holds its lock until it is over. */
+/* The fence: a dead drainer's I/O holds its lock until it is over. Not to be
+ * waited for in the kernel: the holder may be one that lives and has not said
+ * so yet, and it stays for as long as the job. */
 static int
 take_office(struct spw_map *map)
 {
-	int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
+	for (;;) {
+		int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
 
-	if (fd != -EAGAIN ||
-	    spw_proc_start_time(atomic_load(&map->seg->drainer_pid)))
-		return fd;
-	return spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, true);
+		if (fd != -EAGAIN || spw_proc_start_time(
+				atomic_load(&map->seg->drainer_pid)))
+			return fd;
+		spw_sys_sleep_us(FENCE_US);
+	}
 }
 
 static uint32_t

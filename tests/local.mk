@@ -61,6 +61,7 @@ stdio_test_sources = \
 	interpose/stdio-bytes.c \
 	interpose/stdio-mode.c \
 	interpose/stdio-mode.h \
+	interpose/stdio-seek.c \
 	interpose/stdio-wide.c \
 	interpose/stdio-wscan.c \
 	interpose/stdio.c \
@@ -106,6 +107,8 @@ tests_scripts = \
 	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/crash-points.sh \
+	tests/crash-preload.sh \
+	tests/crash-step.sh \
 	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
@@ -143,13 +146,16 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
 	tests/twin-append-cut.sh \
+	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
 	tests/twin-exec.sh \
 	tests/twin-fork.sh \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
+	tests/twin-odd-io.sh \
 	tests/twin-outside.sh \
+	tests/twin-past-cache.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
 	tests/twin-signal.sh \
@@ -163,17 +169,22 @@ tests_scripts = \
 
 # Programs that scripts call.
 tests_helpers = \
-	tests/append-cut \
 	tests/agent-host \
+	tests/append-cut \
 	tests/bench-front \
+	tests/call-errors \
 	tests/config-driver \
 	tests/crash-points \
+	tests/crash-preload \
+	tests/crash-step \
 	tests/crash-writers \
 	tests/crowd \
 	tests/exec-forms \
 	tests/fork-forms \
 	tests/list-features \
 	tests/name-forms \
+	tests/odd-io \
+	tests/past-cache \
 	tests/random-ops \
 	tests/signal-forms \
 	tests/spawn-forms \
@@ -181,8 +192,21 @@ tests_helpers = \
 	tests/stdio-forms \
 	tests/time-forms
 
+tests_call_errors_SOURCES = \
+	tests/call-errors.c \
+	tests/told.h
+tests_odd_io_SOURCES = \
+	tests/odd-io.c \
+	tests/told.h
+tests_past_cache_SOURCES = \
+	tests/past-cache.c \
+	tests/told.h
+
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_call_errors_LDADD =
+tests_odd_io_LDADD =
+tests_past_cache_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
@@ -213,6 +237,11 @@ crash_sources = \
 	tests/crash-core.c \
 	tests/crash-ledger.c
 tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
+tests_crash_preload_SOURCES = \
+	tests/crash-preload.c \
+	tests/crash.h \
+	tests/crash-ledger.c
+tests_crash_step_SOURCES = tests/crash-step.c $(crash_sources)
 tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
 tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_points_LDADD = libmortal.la

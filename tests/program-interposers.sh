@@ -53,10 +53,8 @@ unset INTERPOSER_OUT
 # An allocator starts before everybody, and reads files while it does.
 found=0
 for name in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
-	path=$(ldconfig -p 2>/dev/null |
-	       sed -n "s/^[[:space:]]*$name .* => //p" | head -n 1)
-	[ -n "$path" ] || path=$(ls /usr/lib/*/"$name" 2>/dev/null |
-				 head -n 1 || :)
+	path=$(ls /usr/lib/*/$name /usr/lib64/$name /usr/lib/$name \
+	       /usr/local/lib/$name 2>/dev/null | head -n 1 || :)
 	[ -n "$path" ] || continue
 	found=$((found + 1))
 	both_ways "$path"
