@@ -59,7 +59,7 @@ leave_file(struct spw_me *me, uint32_t file)
 	spw_gate_close(me, file);
 	if (!atomic_load(&f->bypass) && spw_gate_settle(me, file) == 0) {
 		spw_gate_drop(me, file, 0);
-		if (atomic_load(&f->opens))
+		if (atomic_load(&f->opens) > 1)	/* others than we */
 			spw_file_bypass(me->map, file, SPW_BYPASS_EXEC);
 	}
 	spw_gate_open(me, file);
@@ -68,13 +68,15 @@ leave_file(struct spw_me *me, uint32_t file)
 void
 spw_exec_give_path(struct spw_exec *x, const char *path)
 {
-	uint32_t file = spw_lookup_path(AT_FDCWD, path, 0);
-	struct spw_me *me = file == SPW_NONE ? NULL : spw_front_me();
+	struct spw_me *me;
+	uint32_t file = spw_take_path(AT_FDCWD, path, 0, &me);
 
 	if (spw_front_look())
 		x->hand_over = true;
-	if (me)
-		leave_file(me, file);
+	if (file == SPW_NONE)
+		return;
+	leave_file(me, file);
+	spw_file_close(me, file);
 }
 
 void

@@ -128,17 +128,22 @@ path_of(int fd, char *path, size_t cap)
 static uint32_t
 ofd_flags(int flags)
 {
-	uint32_t mode = (flags & O_ACCMODE) == O_RDONLY ? SPW_OFD_READ
-			: (flags & O_ACCMODE) == O_WRONLY ? SPW_OFD_WRITE
-			: SPW_OFD_READ | SPW_OFD_WRITE;
+	static const uint32_t modes[O_ACCMODE + 1] = {
+		[O_RDONLY] = SPW_OFD_READ, [O_WRONLY] = SPW_OFD_WRITE,
+		[O_RDWR] = SPW_OFD_READ | SPW_OFD_WRITE,
+		[O_ACCMODE] = 0,	/* for ioctl alone */
+	};
 
-	return mode | (flags & O_APPEND ? SPW_OFD_APPEND : 0);
+	return modes[flags & O_ACCMODE] | (flags & O_APPEND ? SPW_OFD_APPEND : 0);
 }
 
 /* Why this opening cannot be cached, if so. */
 static enum spw_bypass
-misfit(int fd, int flags, const struct statx *stx)
+misfit(int fd, int flags, const struct statx *stx, const char *path)
 {
+	/* Another name may be where processes read without asking us. */
+	if (stx->stx_nlink > 1 || !spw_front_wants(path))
+		return SPW_BYPASS_OUTSIDE;
 	if (fd <= 2 && !suits_stdout(fd, ofd_flags(flags)))
 		return SPW_BYPASS_STDIO;
 	if (atomic_load(&spw_front.rings))
@@ -244,20 +249,27 @@ spw_fdtab_opened(int fd, int flags)
 	enum spw_bypass why;
 	struct statx stx;
 	struct spw_me *me;
+	bool known;
 
 	if ((unsigned)fd >= SPW_FD_MAX)
 		return;
 	if (spw_fdtab[fd])		/* closed behind our back */
 		(void)spw_fdtab_closing(fd);
 	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert) ||
-	    flags & (O_PATH | O_DIRECTORY))
+	    flags & O_PATH || (flags & O_TMPFILE) == O_DIRECTORY)
 		return;
-	if (!see(fd, &stx, path, sizeof(path), &seen) ||
-	    !spw_front_wants(path) || stx.stx_nlink == 0 ||
-	    spw_front_attach() < 0)
+	if (!see(fd, &stx, path, sizeof(path), &seen))
+		return;
+	/* What has a record is managed under every name, or none. */
+	known = atomic_load(&spw_front.attached) &&
+		spw_file_find(&spw_front.map, &seen.id) != SPW_NONE;
+	if (!known && (!spw_front_wants(path) || spw_front_attach() < 0))
 		return;
 	me = spw_front_me();
-	why = misfit(fd, flags, &stx);
+	why = misfit(fd, flags, &stx, path);
+	/* The drainer would find no way to it. */
+	if (!known && stx.stx_nlink == 0)
+		why = SPW_BYPASS_TMPFILE;
 	if (!me || !manage(me, fd, ofd_flags(flags) |
 			   (fd == STDOUT_FILENO ? SPW_OFD_STDOUT : 0), &seen))
 		return;
@@ -276,7 +288,8 @@ spw_fdtab_inherited(int fd)
 
 	if (flags < 0 || flags & O_PATH || !me ||
 	    !see(fd, &stx, path, sizeof(path), &seen) ||
-	    spw_file_find(me->map, &seen.id) == SPW_NONE)
+	    (spw_file_find(me->map, &seen.id) == SPW_NONE &&
+	     !spw_front_wants(path)))
 		return;
 	if (manage(me, fd, ofd_flags(flags) | SPW_OFD_KERNEL, &seen))
 		(void)spw_leave(fd, SPW_BYPASS_EXEC);

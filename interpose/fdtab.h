@@ -44,6 +44,11 @@ bool spw_fdtab_peek(int fd, struct spw_grip *ret);
  * those of open. Never fails: what cannot be managed is the kernel's. */
 void spw_fdtab_opened(int fd, int flags);
 
+/* openat2, which libc need not have: it returns a descriptor, or -1. */
+struct open_how;
+int spw_open_how(int dir, const char *path, const struct open_how *how,
+		 size_t size);
+
 /* Before the kernel closes or reuses the number. Returns the positive errno
  * of a write-back error that close should report, or 0. */
 int spw_fdtab_closing(int fd);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "interpose/agent.h"
+#include "interpose/deep.h"
 #include "interpose/fdtab.h"
 #include "interpose/real.h"
 #include "interpose/signals.h"
@@ -31,6 +32,7 @@ static struct spw_dirs include, exclude;	/* free of links */
 static __thread struct spw_me my_lane;
 static __thread uint32_t my_epoch;
 static pthread_key_t lane_key;			/* gives lanes back */
+static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;	/* attaching */
 
 void
 spw_front_say(const char *what, int err)
@@ -246,11 +248,27 @@ settle_in(void)
 	return 0;
 }
 
+struct joining {
+	bool may_make;
+	int r;
+};
+
+static void
+join(void *arg)
+{
+	struct joining *j = arg;
+
+	do {			/* stale: the last to leave removed it */
+		j->r = find_segment(j->may_make);
+		if (j->r == 0)
+			j->r = settle_in();
+	} while (j->r == -ESTALE);
+}
+
 static int
 attach(bool may_make)
 {
-	static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
-	int r = 0;
+	struct joining j = { may_make, 0 };
 
 	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
 		return 0;
@@ -260,21 +278,16 @@ attach(bool may_make)
 	pthread_mutex_lock(&once);
 	if (!atomic_load(&spw_front.attached) &&
 	    !atomic_load(&spw_front.inert)) {
-		do {		/* stale: the last to leave removed it */
-			r = find_segment(may_make);
-			if (r < 0)
-				break;
-			r = settle_in();
-		} while (r == -ESTALE);
-		if (r < 0 && (may_make || r != -ENOENT)) {
+		spw_deep_call(join, &j);
+		if (j.r < 0 && (may_make || j.r != -ENOENT)) {
 			atomic_store(&spw_front.inert, true);
 			spw_front_say("no segment; the program runs without "
-				      "Spillway", -r);
+				      "Spillway", -j.r);
 		}
 	}
 	pthread_mutex_unlock(&once);
 	spw_guard_leave();
-	return r ? r : atomic_load(&spw_front.inert) ? -ENODEV : 0;
+	return j.r ? j.r : atomic_load(&spw_front.inert) ? -ENODEV : 0;
 }
 
 int
@@ -337,6 +350,8 @@ spw_front_forked(uint32_t child_proc)
 {
 	spw_front.epoch++;
 	my_lane.lane = NULL;
+	/* A thread that held it is not here. */
+	once = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	if (child_proc == SPW_NONE)
 		return;
 	spw_front.proc = child_proc;

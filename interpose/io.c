@@ -6,10 +6,21 @@
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
-enum { ROOM_MS = 100 };
+enum { ROOM_MS = 100, PATIENCE = 20 };
 
 /* The kernel moves no more than this per call. */
 #define CALL_MAX ((uint64_t)INT_MAX & ~(uint64_t)4095)
+
+/* File systems end somewhere beyond it. */
+#define FAR (1ull << 43)
+
+/* Offsets for the kernel to refuse: negative ones, and those from which a
+ * call could lead beyond all offsets. */
+static bool
+is_no_offset(off_t off)
+{
+	return (uint64_t)off > (uint64_t)INT64_MAX - CALL_MAX;
+}
 
 static bool
 may_write(const struct spw_grip *g)
@@ -44,13 +55,15 @@ write_rest(struct spw_grip *g, const char *buf, uint64_t n, uint64_t off,
 /*
  * All n bytes, waiting for room where there is none. A write-back error that
  * keeps room from coming free ends the wait: a full disk at home must not
- * become a program that hangs. -ESTALE: the file left the cache meanwhile,
- * nothing was written.
+ * become a program that hangs. If no room comes at all, since idle threads
+ * hold it, the file leaves. -ESTALE: it is the kernel's by now, and nothing
+ * was written.
  */
 static int64_t
 write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 {
 	uint64_t done = 0;
+	int in_vain = 0;
 
 	while (done < n) {
 		int64_t r = spw_cache_write(g->me, &g->t,
@@ -59,14 +72,18 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 
 		if (r >= 0) {
 			done += (uint64_t)r;
+			in_vain = 0;
 			continue;
 		}
 		if (r == -ESTALE)
 			return write_rest(g, buf, n, off, done);
 		if (r != -ENOBUFS)
 			return done ? (int64_t)done : r;
-		spw_gate_wait_room(g->me, ROOM_MS);
+		if (!spw_gate_wait_room(g->me, ROOM_MS))
+			in_vain++;
 		r = -spw_ofd_error(g->me->map, g->ofd);
+		if (r == 0 && in_vain > PATIENCE)
+			r = spw_leave(g->t.fd, SPW_BYPASS_NO_ROOM);
 		if (r < 0)
 			return done ? (int64_t)done : r;
 		r = spw_gate_need_drainer(g->me->map);
@@ -80,7 +97,7 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 static bool
 is_too_far(uint64_t off, uint64_t n)
 {
-	return off + n > spw_front.fsize_limit || off + n > 1ull << 43 ||
+	return off + n > spw_front.fsize_limit || off + n > FAR ||
 	       off + n < off;
 }
 
@@ -178,7 +195,7 @@ pwrite(int fd, const void *buf, size_t n, off_t off)
 	struct spw_grip g;
 	int64_t r;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || off < 0 ||
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || is_no_offset(off) ||
 	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
 		return REAL(pwrite)(fd, buf, n, off);
 	pthread_testcancel();
@@ -208,7 +225,7 @@ read_here(struct spw_grip *g, void *buf, uint64_t n)
 {
 	uint64_t pos = atomic_load(&g->ofd->pos);
 	uint64_t size, want;
-	int64_t r = 0;
+	int64_t r;
 
 	spw_guard_enter();
 	do {
@@ -218,6 +235,8 @@ read_here(struct spw_grip *g, void *buf, uint64_t n)
 						       pos + want));
 	if (want)
 		r = spw_cache_read(g->me, &g->t, buf, want, pos);
+	else
+		r = spw_cache_is_alien(buf, n) ? -EFAULT : 0;
 	if (r < (int64_t)want)
 		atomic_fetch_sub(&g->ofd->pos,
 				 want - (r < 0 ? 0 : (uint64_t)r));
@@ -246,7 +265,7 @@ pread(int fd, void *buf, size_t n, off_t off)
 {
 	struct spw_grip g;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || off < 0 ||
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || is_no_offset(off) ||
 	    !spw_fdtab_grip(fd, &g) || !g.t.readable)
 		return REAL(pread)(fd, buf, n, off);
 	pthread_testcancel();
@@ -280,10 +299,15 @@ total(const struct iovec *iov, int n)
 
 	if (n < 0 || n > IOV_MAX)
 		return -EINVAL;
-	for (int i = 0; i < n; i++) {
-		sum += iov[i].iov_len;
-		if (iov[i].iov_len > SSIZE_MAX || sum > SSIZE_MAX)
+	if (spw_cache_bad_pointer(iov, (uint64_t)n * sizeof(*iov)))
+		return -EFAULT;
+	for (int i = 0; i < n; i++)
+		if (iov[i].iov_len > SSIZE_MAX)
 			return -EINVAL;
+	for (int i = 0; i < n; i++) {
+		if (spw_cache_is_alien(iov[i].iov_base, iov[i].iov_len))
+			return -EFAULT;
+		sum += SPW_MIN(iov[i].iov_len, CALL_MAX);
 	}
 	return (int64_t)SPW_MIN(sum, CALL_MAX);
 }
@@ -316,11 +340,12 @@ append_vectors(struct spw_grip *g, const struct iovec *iov, int n,
 	uint64_t off;
 	int64_t r;
 
-	for (int i = 0; i < n; i++) {
+	/* What comes before a bad address is written. */
+	for (int i = 0; i < n; i++)
 		if (spw_cache_bad_pointer(iov[i].iov_base, iov[i].iov_len))
-			return -EFAULT;
-		touch(iov[i].iov_base, iov[i].iov_len);
-	}
+			n = i + 1;
+		else
+			touch(iov[i].iov_base, iov[i].iov_len);
 	spw_guard_enter();
 	spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
 	off = atomic_load(&g->f->size);
@@ -388,7 +413,7 @@ pwritev(int fd, const struct iovec *iov, int n, off_t off)
 	struct spw_grip g;
 	int64_t r;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || off < 0 ||
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || is_no_offset(off) ||
 	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
 		return REAL(pwritev)(fd, iov, n, off);
 	pthread_testcancel();
@@ -465,7 +490,7 @@ preadv(int fd, const struct iovec *iov, int n, off_t off)
 {
 	struct spw_grip g;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || off < 0 ||
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) || is_no_offset(off) ||
 	    !spw_fdtab_grip(fd, &g) || !g.t.readable)
 		return REAL(preadv)(fd, iov, n, off);
 	pthread_testcancel();
@@ -514,7 +539,8 @@ pwritev2(int fd, const struct iovec *iov, int n, off_t off, int flags)
 }
 SPW_ALIAS(pwritev64v2, pwritev2);
 
-/* Where the position goes; a negative errno leaves it. */
+/* Where the position goes; a negative errno leaves it. The kernel knows how
+ * far this file system goes. */
 static int64_t
 seek(struct spw_grip *g, int64_t off, int whence)
 {
@@ -526,10 +552,14 @@ seek(struct spw_grip *g, int64_t off, int whence)
 			       : whence == SEEK_CUR ? (int64_t)pos
 			       : (int64_t)atomic_load(&g->f->size);
 
-		if (__builtin_add_overflow(base, off, &to))
-			return -EOVERFLOW;
-		if (to < 0)
+		if (__builtin_add_overflow(base, off, &to) || to < 0)
 			return -EINVAL;
+		if ((uint64_t)to >= FAR) {
+			int64_t r = spw_sys_lseek(g->t.fd, to, SEEK_SET);
+
+			if (r < 0)
+				return r;
+		}
 		if (whence == SEEK_CUR && off == 0)
 			return to;
 	} while (!atomic_compare_exchange_weak(&g->ofd->pos, &pos,
@@ -547,17 +577,9 @@ lseek(int fd, off_t off, int whence)
 	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g))
 		return REAL(lseek)(fd, off, whence);
 	if (whence == SEEK_SET || whence == SEEK_CUR || whence == SEEK_END) {
-		int64_t to = seek(&g, off, whence);
-
-		/* The kernel knows how far this file system goes. */
-		if (to < 1ll << 43) {
-			spw_fdtab_step(&g);
-			return spw_ret(to);
-		}
-		r = REAL(lseek)(fd, to, SEEK_SET);
-		if (r < 0)
-			atomic_store(&g.ofd->pos, 0);
-		return r;
+		r = seek(&g, off, whence);
+		spw_fdtab_step(&g);
+		return spw_ret(r);
 	}
 	if (!spw_visit_begin(fd, false, &v))
 		return REAL(lseek)(fd, off, whence);

@@ -5,23 +5,33 @@
 #include "interpose/real.h"
 
 int
+spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why)
+{
+	struct spw_file *f = &me->map->files[file];
+	int r = 0;
+
+	if (atomic_load(&f->bypass))
+		return 0;
+	spw_gate_close(me, file);
+	if (!atomic_load(&f->bypass))
+		r = spw_gate_settle(me, file);
+	if (r == 0) {
+		spw_gate_drop(me, file, 0);
+		spw_file_bypass(me->map, file, why);
+	}
+	spw_gate_open(me, file);
+	return r;
+}
+
+int
 spw_leave(int fd, enum spw_bypass why)
 {
 	struct spw_grip g;
-	int r = 0;
+	int r;
 
 	if (!spw_fdtab_peek(fd, &g))
 		return 0;
-	if (!atomic_load(&g.f->bypass)) {
-		spw_gate_close(g.me, g.t.file);
-		if (!atomic_load(&g.f->bypass))
-			r = spw_gate_settle(g.me, g.t.file);
-		if (r == 0) {
-			spw_gate_drop(g.me, g.t.file, 0);
-			spw_file_bypass(g.me->map, g.t.file, why);
-		}
-		spw_gate_open(g.me, g.t.file);
-	}
+	r = spw_leave_file(g.me, g.t.file, why);
 	if (r == 0)
 		spw_fdtab_to_kernel(&g);
 	return r;
@@ -93,18 +103,44 @@ spw_settle_all(void)
 	return err;
 }
 
-uint32_t
-spw_lookup_path(int dirfd, const char *path, int at_flags)
+static bool
+identify(int dirfd, const char *path, int at_flags, struct spw_file_id *ret)
 {
 	struct stat st;
-	struct spw_file_id id;
 
 	if (!path || !spw_front_look() ||
 	    spw_sys_fstatat(dirfd, path, &st, at_flags) < 0 ||
 	    !S_ISREG(st.st_mode))
+		return false;
+	*ret = (struct spw_file_id){ st.st_dev, st.st_ino };
+	return true;
+}
+
+uint32_t
+spw_lookup_path(int dirfd, const char *path, int at_flags)
+{
+	struct spw_file_id id;
+
+	if (!identify(dirfd, path, at_flags, &id))
 		return SPW_NONE;
-	id = (struct spw_file_id){ st.st_dev, st.st_ino };
 	return spw_file_find(&spw_front.map, &id);
+}
+
+uint32_t
+spw_take_path(int dirfd, const char *path, int at_flags,
+	      struct spw_me **ret_me)
+{
+	struct spw_me *me;
+	struct spw_file_id id;
+
+	if (!identify(dirfd, path, at_flags, &id) ||
+	    spw_file_find(&spw_front.map, &id) == SPW_NONE)
+		return SPW_NONE;
+	me = spw_front_me();
+	if (!me)
+		return SPW_NONE;
+	*ret_me = me;
+	return spw_file_take(me, &id);
 }
 
 int

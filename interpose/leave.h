@@ -12,6 +12,9 @@
  * nothing changed. */
 int spw_leave(int fd, enum spw_bypass why);
 
+/* The same by record, for one that nobody needs to have open. */
+int spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why);
+
 /*
  * A visit to the kernel: between begin and end the gate is closed, all bytes
  * are home, no block is cached and the kernel's position is ours; afterwards
@@ -34,6 +37,11 @@ int spw_settle_all(void);		/* every file of the segment: sync */
 
 /* The record of the file at a path, if it is managed; SPW_NONE else. */
 uint32_t spw_lookup_path(int dirfd, const char *path, int at_flags);
+
+/* The same for whoever changes something there: the record stays until
+ * spw_file_close(*ret_me, file). */
+uint32_t spw_take_path(int dirfd, const char *path, int at_flags,
+		       struct spw_me **ret_me);
 
 /* Sets the size, as ftruncate and O_TRUNC do: truncate is the kernel's call,
  * made while the gate is closed; its result is returned. */

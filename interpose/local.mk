@@ -5,6 +5,8 @@ interpose_sources = \
 	interpose/agent.c \
 	interpose/agent.h \
 	interpose/api.c \
+	interpose/deep.c \
+	interpose/deep.h \
 	interpose/exec.c \
 	interpose/fdtab.c \
 	interpose/fdtab.h \
@@ -18,6 +20,7 @@ interpose_sources = \
 	interpose/named.c \
 	interpose/named.h \
 	interpose/names.c \
+	interpose/numbers.c \
 	interpose/open.c \
 	interpose/other.c \
 	interpose/process.c \
@@ -38,6 +41,7 @@ interpose_sources = \
 	interpose/stdio-bytes.c \
 	interpose/stdio-mode.c \
 	interpose/stdio-mode.h \
+	interpose/stdio-seek.c \
 	interpose/stdio-wide.c \
 	interpose/stdio-wscan.c \
 	interpose/stdio.c \

@@ -8,8 +8,10 @@
  * nor opener need not be written at all. The result is always the real
  * call's.
  */
+#include "interpose/leave.h"
 #include "interpose/named.h"
 #include "interpose/real.h"
+#include "shm/paths.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 
@@ -21,10 +23,40 @@ struct step {				/* one file or directory moves */
 	char to[SPW_FILE_PATH];
 };
 
+/* Whether a path, which may lead over links, is one we do not manage. */
+static bool
+is_outside(const char *path)
+{
+	char dir[SPW_FILE_PATH], real[SPW_PATH_MAX + SPW_FILE_PATH];
+	const char *base = strrchr(path, '/');
+	struct spw_text t;
+
+	if (!base || spw_front_wants(path))
+		return false;
+	spw_text_init(&t, dir, sizeof(dir));
+	spw_text_putn(&t, path, (size_t)(base - path) + 1);
+	if (t.cut || spw_path_real(dir, real) < 0)
+		return true;
+	spw_text_init(&t, real + strlen(real), SPW_FILE_PATH);
+	spw_text_put(&t, base);
+	return !spw_front_wants(real);
+}
+
+/* Whoever opens it there does not ask us: it must be home, and stay so. */
+static void
+leave_if_outside(struct spw_me *me, uint32_t file, uint32_t gen,
+		 const char *to)
+{
+	if (*to && me->map->files[file].gen == gen && is_outside(to))
+		(void)spw_leave_file(me, file, SPW_BYPASS_OUTSIDE);
+}
+
 static void
 move_name(struct spw_me *me, uint32_t file, uint32_t gen, const char *to,
 	  enum phase phase)
 {
+	if (phase != CANCELLED)
+		leave_if_outside(me, file, gen, to);
 	switch (phase) {
 	case PLANNED:
 		if (!spw_name_add(me, file, gen, to) &&
@@ -219,6 +251,25 @@ renameat2(int from_dir, const char *from, int to_dir, const char *to,
 	return rename_like(&c, real_renameat2);
 }
 
+/* Before a file gets one more path. */
+static void
+linking(int from_dir, const char *from, int flags, int to_dir, const char *to)
+{
+	char path[SPW_FILE_PATH];
+	struct spw_me *me;
+	uint32_t file;
+
+	if (!from || !to || !spw_front_look() ||
+	    !spw_named_absolute(to_dir, to, path) || !is_outside(path))
+		return;
+	file = spw_take_path(from_dir, from, flags & AT_SYMLINK_FOLLOW ? 0
+			     : AT_SYMLINK_NOFOLLOW, &me);
+	if (file == SPW_NONE)
+		return;
+	(void)spw_leave_file(me, file, SPW_BYPASS_OUTSIDE);
+	spw_file_close(me, file);
+}
+
 /* Afterwards there is one more path. Files without any, from O_TMPFILE, were
  * never managed. */
 static int
@@ -240,12 +291,14 @@ linked(int dir, const char *to, int r)
 SPW_WRAP int
 link(const char *from, const char *to)
 {
+	linking(AT_FDCWD, from, 0, AT_FDCWD, to);
 	return linked(AT_FDCWD, to, REAL(link)(from, to));
 }
 
 SPW_WRAP int
 linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
+	linking(from_dir, from, flags, to_dir, to);
 	return linked(to_dir, to, REAL(linkat)(from_dir, from, to_dir, to,
 					       flags));
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* open.c -- descriptors come and go: open, close, dup, fcntl */
 #include <errno.h>
+#include <linux/openat2.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 
 #include "interpose/leave.h"
 #include "interpose/real.h"
@@ -11,6 +13,8 @@ struct opening {
 	const char *path;
 	int flags, mode;
 	int fd;
+	const void *how;		/* of openat2, or NULL */
+	size_t how_size;
 };
 
 static bool
@@ -24,9 +28,13 @@ really_open(void *arg)
 {
 	struct opening *o = arg;
 
-	o->fd = o->dir == AT_FDCWD
-		? REAL(open)(o->path, o->flags, o->mode)
-		: REAL(openat)(o->dir, o->path, o->flags, o->mode);
+	if (o->how)
+		o->fd = (int)REAL(syscall)(SYS_openat2, o->dir, o->path,
+					   o->how, o->how_size);
+	else if (o->dir == AT_FDCWD)
+		o->fd = REAL(open)(o->path, o->flags, o->mode);
+	else
+		o->fd = REAL(openat)(o->dir, o->path, o->flags, o->mode);
 	return o->fd < 0 ? -errno : 0;
 }
 
@@ -35,31 +43,52 @@ really_open(void *arg)
 static void
 open_truncating(struct opening *o)
 {
-	uint32_t file = spw_lookup_path(o->dir, o->path, 0);
-	struct spw_me *me = file == SPW_NONE ? NULL : spw_front_me();
+	struct spw_me *me;
+	uint32_t file = spw_take_path(o->dir, o->path, 0, &me);
 
-	if (me && !atomic_load(&me->map->files[file].bypass))
+	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass))
 		(void)spw_resize(me, file, 0, really_open, o);
 	else
 		(void)really_open(o);
+	if (file != SPW_NONE)
+		spw_file_close(me, file);
+}
+
+static int
+open_it(struct opening *o)
+{
+	if (o->flags & O_TRUNC)		/* also of one opened for reading */
+		open_truncating(o);
+	else
+		(void)really_open(o);
+	if (o->fd >= 0) {
+		int saved = errno;
+
+		spw_fdtab_opened(o->fd, o->flags);
+		errno = saved;
+	}
+	return o->fd;
 }
 
 static int
 open_at(int dir, const char *path, int flags, int mode)
 {
-	struct opening o = { dir, path, flags, mode, -1 };
+	struct opening o = { .dir = dir, .path = path, .flags = flags,
+			     .mode = mode, .fd = -1 };
 
-	if (flags & O_TRUNC && (flags & O_ACCMODE) != O_RDONLY)
-		open_truncating(&o);
-	else
-		(void)really_open(&o);
-	if (o.fd >= 0) {
-		int saved = errno;
+	return open_it(&o);
+}
 
-		spw_fdtab_opened(o.fd, flags);
-		errno = saved;
-	}
-	return o.fd;
+int
+spw_open_how(int dir, const char *path, const struct open_how *how,
+	     size_t size)
+{
+	struct opening o = { .dir = dir, .path = path, .fd = -1,
+			     .how = how, .how_size = size };
+
+	if (!spw_cache_bad_pointer(how, sizeof(how->flags)))
+		o.flags = (int)how->flags;
+	return open_it(&o);
 }
 
 #define MODE_OF(last, flags, mode) \
@@ -185,7 +214,7 @@ SPW_ALIAS(__close, close);
 SPW_WRAP int
 close_range(unsigned first, unsigned last, int flags)
 {
-	if (!(flags & CLOSE_RANGE_CLOEXEC))
+	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE))
 		spw_fdtab_closing_range(first, last);
 	return REAL(close_range)(first, last, flags);
 }
@@ -214,17 +243,42 @@ dup(int fd)
 	return duped(fd, REAL(dup)(fd));
 }
 
+/* A number that stood for an unmanaged file may be that of a stream of libc,
+ * which goes on writing to it without us. */
+static bool
+may_have_stream(int fd, int to)
+{
+	return spw_fdtab_has(fd) && !spw_fdtab_has(to) && to > 2 &&
+	       spw_sys_fcntl(to, F_GETFD, 0) >= 0;
+}
+
+static int
+duped_onto(int fd, int to, bool has_stream)
+{
+	int r = duped(fd, to);
+	int saved = errno;
+
+	if (r >= 0 && has_stream)
+		(void)spw_leave(r, SPW_BYPASS_STDIO);
+	errno = saved;
+	return r;
+}
+
 SPW_WRAP int
 dup2(int fd, int to)
 {
-	return duped(fd, REAL(dup2)(fd, to));
+	bool has_stream = may_have_stream(fd, to);
+
+	return duped_onto(fd, REAL(dup2)(fd, to), has_stream);
 }
 SPW_ALIAS(__dup2, dup2);
 
 SPW_WRAP int
 dup3(int fd, int to, int flags)
 {
-	return duped(fd, REAL(dup3)(fd, to, flags));
+	bool has_stream = may_have_stream(fd, to);
+
+	return duped_onto(fd, REAL(dup3)(fd, to, flags), has_stream);
 }
 
 static void
@@ -249,15 +303,20 @@ set_flags(int fd, long flags)
 static int
 lock_absolutely(int fd, int cmd, struct flock *lock)
 {
-	struct flock absolute = *lock;
+	struct flock absolute;
 	struct spw_grip g;
+	uint64_t base;
 	int r;
 
-	if (lock->l_whence == SEEK_SET || !spw_fdtab_grip(fd, &g))
+	if (spw_cache_bad_pointer(lock, sizeof(*lock)) ||
+	    (lock->l_whence != SEEK_CUR && lock->l_whence != SEEK_END) ||
+	    !spw_fdtab_grip(fd, &g))
 		return REAL(fcntl)(fd, cmd, lock);
-	absolute.l_start += (off_t)(lock->l_whence == SEEK_CUR
-				    ? atomic_load(&g.ofd->pos)
-				    : atomic_load(&g.f->size));
+	absolute = *lock;
+	base = lock->l_whence == SEEK_CUR ? atomic_load(&g.ofd->pos)
+					  : atomic_load(&g.f->size);
+	if (__builtin_add_overflow(lock->l_start, base, &absolute.l_start))
+		return (int)spw_ret(-EOVERFLOW);
 	absolute.l_whence = SEEK_SET;
 	r = REAL(fcntl)(fd, cmd, &absolute);
 	if (r == 0 && (cmd == F_GETLK || cmd == F_OFD_GETLK)) {

@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <linux/fs.h>
 #include <stdarg.h>
-#include <sys/syscall.h>
 
 #include "interpose/leave.h"
-#include "interpose/process.h"
 #include "interpose/real.h"
-#include "interpose/rings.h"
 
 /* The mapping outlives the descriptor: the file stays the kernel's until
  * this process ends, if there is a place to note it, else for good. */
@@ -174,6 +171,7 @@ clone_into(int fd, unsigned long request, void *arg, int from)
 SPW_WRAP int
 ioctl(int fd, unsigned long request, ...)
 {
+	struct file_clone_range *range;
 	struct spw_visit v;
 	va_list ap;
 	void *arg;
@@ -186,8 +184,10 @@ ioctl(int fd, unsigned long request, ...)
 	case FICLONE:
 		return clone_into(fd, request, arg, (int)(intptr_t)arg);
 	case FICLONERANGE:
-		return clone_into(fd, request, arg, (int)
-				  ((struct file_clone_range *)arg)->src_fd);
+		if (spw_cache_bad_pointer(arg, sizeof(*range)))
+			break;
+		range = arg;
+		return clone_into(fd, request, arg, (int)range->src_fd);
 	}
 	if (SPW_LIKELY(!spw_fdtab_has(fd)) ||
 	    !spw_visit_begin(fd, true, &v))
@@ -255,8 +255,9 @@ leave_passed(const struct msghdr *msg)
 {
 	struct msghdr *m = (struct msghdr *)msg;
 
-	if (SPW_LIKELY(!m || !m->msg_control ||
-		       !atomic_load(&spw_front.attached)))
+	if (SPW_LIKELY(!atomic_load(&spw_front.attached)) ||
+	    spw_cache_bad_pointer(m, sizeof(*m)) || !m->msg_control ||
+	    spw_cache_bad_pointer(m->msg_control, m->msg_controllen))
 		return;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -282,76 +283,4 @@ sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
 	for (unsigned i = 0; msgs && i < n; i++)
 		leave_passed(&msgs[i].msg_hdr);
 	return REAL(sendmmsg)(fd, msgs, n, flags);
-}
-
-/* The program's own system calls, as far as they meet our files. */
-SPW_WRAP long
-syscall(long nr, ...)
-{
-	long a[6];
-	va_list ap;
-
-	va_start(ap, nr);
-	for (int i = 0; i < 6; i++)
-		a[i] = va_arg(ap, long);
-	va_end(ap);
-	switch (nr) {
-	case SYS_io_uring_setup:
-		spw_rings_begin();
-		break;
-	case SYS_read:
-		return read((int)a[0], (void *)a[1], (size_t)a[2]);
-	case SYS_write:
-		return write((int)a[0], (const void *)a[1], (size_t)a[2]);
-	case SYS_pread64:
-		return pread((int)a[0], (void *)a[1], (size_t)a[2], a[3]);
-	case SYS_pwrite64:
-		return pwrite((int)a[0], (const void *)a[1], (size_t)a[2],
-			      a[3]);
-	case SYS_lseek:
-		return lseek((int)a[0], a[1], (int)a[2]);
-	case SYS_openat:
-		return openat((int)a[0], (const char *)a[1], (int)a[2],
-			      (mode_t)a[3]);
-	case SYS_close:
-		return close((int)a[0]);
-	case SYS_dup:
-		return dup((int)a[0]);
-	case SYS_dup3:
-		return dup3((int)a[0], (int)a[1], (int)a[2]);
-	case SYS_fcntl:
-		return fcntl((int)a[0], (int)a[1], a[2]);
-	case SYS_fsync:
-		return fsync((int)a[0]);
-	case SYS_fdatasync:
-		return fdatasync((int)a[0]);
-	case SYS_ftruncate:
-		return ftruncate((int)a[0], a[1]);
-	case SYS_close_range:
-		return close_range((unsigned)a[0], (unsigned)a[1], (int)a[2]);
-	case SYS_copy_file_range:
-		return copy_file_range((int)a[0], (off64_t *)a[1], (int)a[2],
-				       (off64_t *)a[3], (size_t)a[4],
-				       (unsigned)a[5]);
-#ifdef SYS_fork
-	case SYS_fork:
-		return _Fork();
-	case SYS_vfork:
-		return vfork();
-#endif
-	case SYS_clone:
-	case SYS_clone3:
-		return spw_process_clone(nr, a);
-	case SYS_execve:
-		return execve((const char *)a[0], (char *const *)a[1],
-			      (char *const *)a[2]);
-	case SYS_execveat:
-		return execveat((int)a[0], (const char *)a[1],
-				(char *const *)a[2], (char *const *)a[3],
-				(int)a[4]);
-	case SYS_io_submit:
-		(void)spw_rings_submit(a[1], (void *)a[2]);
-		break;
-	}
-	return REAL(syscall)(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -10,8 +10,8 @@
  * fork() calls the program's atfork handlers, which may do I/O on either
  * side. Ours are the first that libc hears of, hence the last before the
  * kernel forks and the first in the child. They also serve the forks that
- * libc makes by itself. _Fork has no handlers: its wrapper
- * does the same around it.
+ * libc makes by itself. _Fork has no handlers: its wrapper does the same
+ * around it.
  *
  * vfork lets the child run in the parent's memory, which the fd table could
  * not bear. It is a fork here, and the parent waits as it would.
@@ -175,12 +175,16 @@ spw_process_arrived(void)
 	child_proc = SPW_NONE;
 }
 
-static void
-not_forked(void)
+static pid_t
+forked(pid_t pid)
 {
-	if (child_proc != SPW_NONE)
+	if (child_proc != SPW_NONE && pid > 0)
+		spw_proc_name_child(&spw_front.map, child_proc,
+				    (uint32_t)pid);
+	else if (child_proc != SPW_NONE && pid < 0)
 		spw_fdtab_abandon_child(child_proc);
 	child_proc = SPW_NONE;
+	return pid;
 }
 
 static pid_t
@@ -195,9 +199,7 @@ fork_by(pid_t (*how)(void))
 		return 0;
 	}
 	parent_goes_on();
-	if (pid < 0)
-		not_forked();
-	return pid;
+	return forked(pid);
 }
 
 static void
@@ -230,14 +232,9 @@ set_up(void)
 SPW_WRAP pid_t
 fork(void)
 {
-	pid_t pid;
-
 	if (!atomic_load(&handled))
 		return fork_by(REAL(fork));
-	pid = REAL(fork)();
-	if (pid < 0)
-		not_forked();
-	return pid;
+	return forked(REAL(fork)());
 }
 SPW_ALIAS(__fork, fork);
 

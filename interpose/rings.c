@@ -22,10 +22,14 @@ spw_rings_submit(long n, void *iocbs)
 {
 	struct iocb **list = iocbs;
 
-	for (long i = 0; list && i < n; i++) {
-		int r = list[i] ? spw_leave((int)list[i]->aio_fildes,
-					    SPW_BYPASS_AIO) : 0;
+	/* The kernel ends at the first bad address, too. */
+	for (long i = 0; i < n; i++) {
+		int r;
 
+		if (spw_cache_bad_pointer(&list[i], sizeof(*list)) ||
+		    spw_cache_bad_pointer(list[i], sizeof(**list)))
+			break;
+		r = spw_leave((int)list[i]->aio_fildes, SPW_BYPASS_AIO);
 		if (r < 0)
 			return r;
 	}

@@ -45,13 +45,18 @@ SPW_WRAP int
 truncate(const char *path, off_t size)
 {
 	struct cutting c = { .path = path, .size = size };
-	uint32_t file = spw_lookup_path(AT_FDCWD, path, 0);
-	struct spw_me *me = file == SPW_NONE ? NULL : spw_front_me();
+	struct spw_me *me;
+	uint32_t file = spw_take_path(AT_FDCWD, path, 0, &me);
+	int r;
 
-	if (!me || size < 0 || atomic_load(&me->map->files[file].bypass))
+	if (file == SPW_NONE)
 		return REAL(truncate)(path, size);
-	return (int)spw_ret(spw_resize(me, file, (uint64_t)size, cut_path,
-				       &c));
+	if (size < 0 || atomic_load(&me->map->files[file].bypass))
+		r = cut_path(&c);
+	else
+		r = spw_resize(me, file, (uint64_t)size, cut_path, &c);
+	spw_file_close(me, file);
+	return (int)spw_ret(r);
 }
 SPW_ALIAS(truncate64, truncate);
 

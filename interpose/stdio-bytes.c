@@ -17,9 +17,8 @@
 
 #undef fread_unlocked
 
-/* Bits of _flags; their values are part of libc's binary interface. */
+/* A bit of _flags; its value is part of libc's binary interface. */
 #define IN_BACKUP		0x0100
-#define CURRENTLY_PUTTING	0x0800
 
 /* Hands out what the buffer holds, at most n bytes. */
 static size_t
@@ -74,16 +73,15 @@ read_bytes(FILE *fp, char *to, size_t n)
 	return done;
 }
 
-/* Whether a read of n bytes is ours to make. Pushed-back characters and the
- * change from writing to reading are left to libc. */
+/* Whether a read of n bytes is ours to make; with characters pushed back it
+ * is libc's. */
 static bool
 is_large(FILE *fp, size_t n)
 {
 	struct spw_stream *s = spw_stdio_stream(fp);
 
 	return s && !s->direct && fp->_mode <= 0 &&
-	       !(fp->_flags & (IN_BACKUP | CURRENTLY_PUTTING)) &&
-	       fp->_IO_buf_base &&
+	       !(fp->_flags & IN_BACKUP) && fp->_IO_buf_base &&
 	       (ssize_t)(n - (size_t)(fp->_IO_read_end - fp->_IO_read_ptr)) >=
 	       fp->_IO_buf_end - fp->_IO_buf_base;
 }

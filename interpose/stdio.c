@@ -190,6 +190,18 @@ libc_stream(int fd, const struct spw_stdio_mode *m)
 	return fp;
 }
 
+/* Before libc calls the kernel on fd. False, with errno, when what we hold of
+ * the file cannot be brought home: libc would see an old file. */
+static bool
+left(int fd, enum spw_bypass why)
+{
+	int r = spw_leave(fd, why);
+
+	if (r < 0)
+		errno = -r;
+	return r == 0;
+}
+
 static FILE *
 stream_on(int fd, const struct spw_stdio_mode *m)
 {
@@ -200,16 +212,37 @@ stream_on(int fd, const struct spw_stdio_mode *m)
 		if (fp)
 			return fp;
 	}
-	spw_leave(fd, SPW_BYPASS_STDIO);
-	return libc_stream(fd, m);
+	return left(fd, SPW_BYPASS_STDIO) ? libc_stream(fd, m) : NULL;
+}
+
+/* A wide stream makes its second buffer together with the first, so the one
+ * from give_buffer goes unless it holds something or is the program's. */
+static void
+take_buffer(FILE *fp)
+{
+	if (fp->_flags & USER_BUF || fp->_IO_read_ptr != fp->_IO_read_end ||
+	    fp->_IO_write_ptr != fp->_IO_write_base)
+		return;
+	free(fp->_IO_buf_base);
+	fp->_IO_buf_base = fp->_IO_buf_end = NULL;
+	fp->_IO_read_base = fp->_IO_read_ptr = fp->_IO_read_end = NULL;
+	fp->_IO_write_base = fp->_IO_write_ptr = fp->_IO_write_end = NULL;
 }
 
 void
 spw_stdio_go_direct(struct spw_stream *s)
 {
+	FILE *fp = s->fp;
 	int err = errno;
 
-	spw_leave(s->fp->_fileno, SPW_BYPASS_STDIO);
+	if (!left(fp->_fileno, SPW_BYPASS_STDIO)) {
+		/* Undecided no more: every wide function will fail, and finds
+		 * the reason in errno. */
+		fp->_flags |= _IO_ERR_SEEN;
+		fp->_mode = -1;
+		return;
+	}
+	take_buffer(fp);
 	s->direct = true;
 	errno = err;
 }
@@ -277,10 +310,12 @@ without_excl(const char *mode)
 static FILE *
 converting_stream(int fd, const char *path, const char *mode)
 {
-	char *again = without_excl(mode);
+	char *again;
 	FILE *fp;
 
-	spw_leave(fd, SPW_BYPASS_STDIO);
+	if (!left(fd, SPW_BYPASS_STDIO))
+		return NULL;
+	again = without_excl(mode);
 	if (!again)
 		return NULL;
 	fp = REAL(fopen)(stand_in(path), again);
@@ -349,26 +384,18 @@ fdopen(int fd, const char *mode)
 SPW_ALIAS(_IO_fdopen, fdopen);
 
 /* Before libc closes the descriptor of a stream by itself. What the buffer
- * holds goes out first, while the descriptor is still known. */
+ * holds goes out first, while the descriptor is still known. Returns the
+ * errno of what went wrong, or 0. */
 static int
-flush_and_forget(FILE *fp, int *ret_err)
+flush_and_forget(FILE *fp)
 {
-	int fd = fp->_fileno, r = 0;
+	int fd = fp->_fileno, err = 0, late;
 
-	*ret_err = 0;
-	if ((fp->_flags & CURRENTLY_PUTTING) && fflush(fp) == EOF) {
-		*ret_err = errno;
-		r = EOF;
-	}
-	if (spw_fdtab_has(fd)) {
-		int err = spw_fdtab_closing(fd);
-
-		if (err) {
-			*ret_err = err;
-			r = EOF;
-		}
-	}
-	return r;
+	if ((fp->_flags & CURRENTLY_PUTTING) &&
+	    (!left(fd, SPW_BYPASS_STDIO) || fflush(fp) == EOF))
+		err = errno;
+	late = spw_fdtab_closing(fd);
+	return late ? late : err;
 }
 
 SPW_WRAP int
@@ -380,12 +407,13 @@ fclose(FILE *fp)
 	/* A stream over our calls closes through them. */
 	if (s ? !s->direct : !spw_fdtab_has(fp->_fileno))
 		return REAL(fclose)(fp);
-	r = flush_and_forget(fp, &err);
-	if (REAL(fclose)(fp) == EOF)
-		r = EOF;
-	else if (r == EOF)
-		errno = err;
+	err = flush_and_forget(fp);
+	r = REAL(fclose)(fp);
 	free(s);
+	if (r == 0 && err) {
+		errno = err;
+		r = EOF;
+	}
 	return r;
 }
 SPW_ALIAS(_IO_fclose, fclose);
@@ -398,8 +426,7 @@ reopen_as_libc(const char *path, const char *mode, FILE *fp)
 
 	if (s)
 		s->direct = true;
-	if (spw_fdtab_has(fp->_fileno))
-		(void)spw_fdtab_closing(fp->_fileno);
+	(void)spw_fdtab_closing(fp->_fileno);
 	return REAL(freopen)(path, mode, fp);
 }
 
@@ -441,8 +468,8 @@ reopen_on(int fd, const char *path, const char *mode, FILE *fp)
 	int to = fp->_fileno;
 	FILE *ret;
 
-	spw_leave(fd, SPW_BYPASS_FREOPEN);
-	if (!again) {
+	if (!again || !left(fd, SPW_BYPASS_FREOPEN)) {
+		free(again);
 		close_after(fd);
 		return reopen_failed(fp);
 	}

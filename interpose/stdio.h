@@ -29,6 +29,10 @@ struct spw_stream {
 	_Alignas(16) unsigned char wide[512];
 };
 
+/* Where libc puts the wide state of most of its own streams: behind the FILE,
+ * its table of functions and its lock. Only a short cut. */
+#define SPW_STREAM_OWN_WIDE (sizeof(FILE) + 8 + 16)
+
 /* Ours, or NULL. Any stream may be asked: before the wide state of libc's own
  * streams lies the rest of the stream. */
 static inline struct spw_stream *
@@ -37,7 +41,8 @@ spw_stdio_stream(FILE *fp)
 	char *wide = (char *)fp->_wide_data;
 	struct spw_stream *s;
 
-	if (!wide || wide == (char *)-1)
+	if (!wide || wide == (char *)-1 ||
+	    wide == (char *)fp + SPW_STREAM_OWN_WIDE)
 		return NULL;
 	s = (struct spw_stream *)(wide - offsetof(struct spw_stream, wide));
 	return s->magic == SPW_STREAM_MAGIC && s->fp == fp ? s : NULL;

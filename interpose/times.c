@@ -65,7 +65,8 @@ begin(int dir, const char *path, int flags, const struct timespec *mtime)
 	struct mark m = { .dir = dir, .flags = flags, .path = path };
 	uint32_t file;
 
-	if (!spw_front_look())
+	if (!spw_front_look() ||
+	    (mtime && spw_cache_bad_pointer(mtime, sizeof(*mtime))))
 		return m;
 	file = find(&m);
 	if (file == SPW_NONE)

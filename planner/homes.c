@@ -118,8 +118,8 @@ open_at_any_holder(struct spw_drainer *d, uint32_t file)
 			uint32_t ofd;
 			int got;
 
-			if (map->procs[p].chunks[fd / SPW_MAP_FDS] ==
-			    SPW_NONE) {
+			if (map->procs[p].chunks[fd / SPW_MAP_FDS] >=
+			    map->counts[SPW_POOL_MAPS]) {
 				fd |= SPW_MAP_FDS - 1;
 				continue;
 			}
@@ -274,7 +274,7 @@ spw_home_secure(struct spw_drainer *d)
 			    d->homes[file].retry_at > spw_now_ms())
 				continue;
 			if (spw_home_open(d, file) < 0)
-				d->homes[file].retry_at = spw_now_ms() + 100;
+				d->homes[file].retry_at = spw_now_ms() + 1000;
 		}
 	}
 }

@@ -172,7 +172,7 @@ apply(struct spw_me *me, struct spw_redo *redo)
 	SPW_FAILPOINT("block-copied");
 	b->state = redo->after;
 	SPW_FAILPOINT("block-applied");
-	if (redo->after.slot != SPW_NONE)
+	if (redo->after.slot < me->map->counts[SPW_POOL_SLOTS])
 		spw_pool_use(me->map, SPW_POOL_SLOTS, redo->after.slot, idx);
 	if (redo->end && b->file < me->map->counts[SPW_POOL_FILES])
 		spw_file_grow(&me->map->files[b->file], redo->end);
@@ -213,9 +213,39 @@ spw_block_commit(struct spw_me *me, uint32_t idx,
 	SPW_FAILPOINT("block-published");
 	apply(me, redo);
 	atomic_store_explicit(&redo->block, 0, memory_order_release);
-	if (old != SPW_NONE)
+	if (old < me->map->counts[SPW_POOL_SLOTS])
 		spw_lane_spare_slot(me, old);
 	SPW_FAILPOINT("block-spared");
+}
+
+static bool
+are_ranges_sound(const struct spw_ranges *set, uint8_t n)
+{
+	uint32_t at = 0;
+
+	if (n > SPW_RANGES)
+		return false;
+	for (uint8_t i = 0; i < n; i++) {
+		if (set->r[i].from < at || set->r[i].from >= set->r[i].to ||
+		    set->r[i].to > SPW_BLOCK_SIZE)
+			return false;
+		at = set->r[i].to;
+	}
+	return true;
+}
+
+bool
+spw_block_is_sound(const struct spw_map *map, const struct spw_block_state *s)
+{
+	uint32_t nslots = map->counts[SPW_POOL_SLOTS];
+
+	return (s->slot < nslots ||
+		(s->slot == SPW_NONE && !s->ndirty && !s->npresent)) &&
+	       (s->moving_slot < nslots ||
+		(s->moving_slot == SPW_NONE && !s->nmoving)) &&
+	       are_ranges_sound(&s->dirty, s->ndirty) &&
+	       are_ranges_sound(&s->present, s->npresent) &&
+	       are_ranges_sound(&s->moving, s->nmoving);
 }
 
 /* The record comes from a process that died, perhaps of its own mistakes. */
@@ -224,22 +254,20 @@ is_sound(const struct spw_map *map, const struct spw_redo *redo)
 {
 	uint32_t nslots = map->counts[SPW_POOL_SLOTS];
 
-	if (atomic_load(&redo->block) - 1 >= map->counts[SPW_POOL_BLOCKS])
-		return false;
-	if (redo->scratch == SPW_NONE)
-		return redo->after.slot == SPW_NONE ||
-		       redo->after.slot < nslots;
-	return redo->scratch < nslots && redo->after.slot < nslots &&
-	       redo->from <= redo->to && redo->to <= SPW_BLOCK_SIZE;
+	return atomic_load(&redo->block) - 1 < map->counts[SPW_POOL_BLOCKS] &&
+	       spw_block_is_sound(map, &redo->after) &&
+	       (redo->scratch == SPW_NONE ||
+		(redo->scratch < nslots && redo->after.slot < nslots &&
+		 redo->from <= redo->to && redo->to <= SPW_BLOCK_SIZE));
 }
 
 void
 spw_block_redo(struct spw_me *me, struct spw_lane *dead)
 {
-	if (!is_sound(me->map, &dead->redo))
-		return;
-	apply(me, &dead->redo);
-	spw_block_mark(me->map, atomic_load(&dead->redo.block) - 1);
+	if (is_sound(me->map, &dead->redo)) {
+		apply(me, &dead->redo);
+		spw_block_mark(me->map, atomic_load(&dead->redo.block) - 1);
+	}
 	atomic_store_explicit(&dead->redo.block, 0, memory_order_release);
 }
 
@@ -259,6 +287,7 @@ unlink_block(struct spw_me *me, uint32_t idx)
 		if (atomic_load(at) == idx + 1) {
 			atomic_store_explicit(at, atomic_load(&b->next),
 					      memory_order_release);
+			SPW_FAILPOINT("block-unchained");
 			if (b->file < map->counts[SPW_POOL_FILES])
 				atomic_fetch_sub(&map->files[b->file].nblocks,
 						 1);

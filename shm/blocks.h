@@ -46,6 +46,11 @@ struct spw_change {
 void spw_block_commit(struct spw_me *me, uint32_t idx,
 		      const struct spw_change *change);
 
+/* Whether a state can be: slots that exist, ranges in order. What a damaged
+ * segment says otherwise is neither followed nor sent home. */
+bool spw_block_is_sound(const struct spw_map *map,
+			const struct spw_block_state *s);
+
 /* Applies what a dead lane had published in its redo record. */
 void spw_block_redo(struct spw_me *me, struct spw_lane *dead);
 

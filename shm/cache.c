@@ -16,6 +16,10 @@
 
 enum { TRIES = 16 };
 
+/* The functions that keep a whole block on the stack stand alone: the threads
+ * of the program may have little of it. */
+#define ALONE __attribute__((noinline))
+
 struct piece {
 	uint64_t number;
 	uint32_t from, to;		/* within the block */
@@ -140,7 +144,7 @@ put_piece(struct spw_me *me, uint32_t idx, struct piece *p)
 				      s->nmoving))
 			return false;
 	}
-	if (s->slot == SPW_NONE) {
+	if (s->slot >= me->map->counts[SPW_POOL_SLOTS]) {
 		s->slot = p->fresh;
 		p->fresh = SPW_NONE;
 	}
@@ -214,7 +218,7 @@ publish(struct spw_me *me, uint32_t file, struct batch *batch,
 
 /* A block with too many pieces is made whole by reading it from home; the
  * dirty pieces then join over bytes that are known. */
-static int
+static ALONE int
 make_whole(struct spw_me *me, const struct spw_target *t, uint64_t number)
 {
 	struct spw_map *map = me->map;
@@ -241,7 +245,8 @@ make_whole(struct spw_me *me, const struct spw_target *t, uint64_t number)
 	if (spw_block_lock_index(me, idx, &key)) {
 		/* Only if nothing moved since we read; else try again. */
 		if (spw_lock_word(&b->lock) >> 32 == before >> 32 &&
-		    b->state.ndirty && !b->state.nmoving) {
+		    b->state.ndirty && !b->state.nmoving &&
+		    spw_block_is_sound(map, &b->state)) {
 			*s = b->state;
 			for (uint8_t i = 0; i <= s->npresent; i++) {
 				uint32_t to = i < s->npresent
@@ -313,7 +318,7 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 
 enum found { FOUND, MISSING, MIXED };
 
-static enum found
+static ALONE enum found
 copy_locked(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 	    uint32_t from, uint32_t to, uint8_t *buf)
 {
@@ -324,7 +329,8 @@ copy_locked(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 	spw_guard_enter();
 	if (spw_block_lock_index(me, idx, key)) {
 		found = MIXED;
-		if (spw_ranges_cover(&b->state.present, b->state.npresent,
+		if (b->state.slot < me->map->counts[SPW_POOL_SLOTS] &&
+		    spw_ranges_cover(&b->state.present, b->state.npresent,
 				     from, to)) {
 			memcpy(copy, spw_slot(me->map, b->state.slot) + from,
 			       to - from);
@@ -391,7 +397,7 @@ read_home(const struct spw_target *t, uint8_t *buf, uint64_t n, uint64_t off)
 }
 
 /* Home first, then what the segment has on top, if it held still. */
-static int
+static ALONE int
 read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 	   const struct spw_key *key, uint32_t from, uint32_t to, uint8_t *buf)
 {
@@ -470,11 +476,11 @@ spw_cache_read(struct spw_me *me, const struct spw_target *t, void *buf,
 	uint8_t *to = buf;
 	int r = 0;
 
+	if (off >= size)
+		return spw_cache_is_alien(buf, n) ? -EFAULT : 0;
+	n = SPW_MIN(n, size - off);
 	if (spw_cache_bad_pointer(buf, n))
 		return -EFAULT;
-	if (off >= size)
-		return 0;
-	n = SPW_MIN(n, size - off);
 	if (!atomic_load_explicit(&f->nblocks, memory_order_acquire))
 		missed = done = n;
 	while (done < n && r == 0) {

@@ -30,13 +30,20 @@ int64_t spw_cache_write(struct spw_me *me, const struct spw_target *t,
 int64_t spw_cache_read(struct spw_me *me, const struct spw_target *t,
 		       void *buf, uint64_t n, uint64_t off);
 
+/* The kernel's half: not even to be named, nothing read from it or not. */
+static inline bool
+spw_cache_is_alien(const void *buf, uint64_t n)
+{
+	uint64_t at = (uintptr_t)buf;
+
+	return at + n < at || at + n > 1ull << 56;
+}
+
 /* No process has memory there: the first page, and the kernel's half. */
 static inline bool
 spw_cache_bad_pointer(const void *buf, uint64_t n)
 {
-	uint64_t at = (uintptr_t)buf;
-
-	return n && (at < 4096 || at + n < at || at + n > 1ull << 56);
+	return n && ((uintptr_t)buf < 4096 || spw_cache_is_alien(buf, n));
 }
 
 #endif

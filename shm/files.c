@@ -128,6 +128,23 @@ is_reused(const struct spw_file *f, const struct spw_file_seen *seen)
 	       !atomic_load(&f->opens);
 }
 
+uint32_t
+spw_file_take(struct spw_me *me, const struct spw_file_id *id)
+{
+	uint32_t bucket = bucket_of(me->map, id);
+	struct spw_lock *lock = lock_of(me->map, bucket);
+	uint32_t file;
+
+	spw_guard_enter();
+	spw_lock(me, SPW_LOCK_FBUCKET, lock);
+	file = walk(me->map, bucket, id);
+	if (file != SPW_NONE)
+		atomic_fetch_add(&me->map->files[file].opens, 1);
+	spw_unlock(lock);
+	spw_guard_leave();
+	return file;
+}
+
 static void
 unlink_file(struct spw_me *me, uint32_t bucket, uint32_t file)
 {
@@ -303,7 +320,8 @@ spw_ofd_unref(struct spw_me *me, uint32_t ofd)
 
 	if (atomic_fetch_sub(&o->refs, 1) != 1)
 		return;
-	spw_file_close(me, o->file);
+	if (o->file < me->map->counts[SPW_POOL_FILES])
+		spw_file_close(me, o->file);
 	spw_pool_give(me, SPW_POOL_OFDS, ofd);
 }
 
@@ -330,7 +348,7 @@ spw_bypass_name(enum spw_bypass why)
 		"none", "mmap", "direct", "sync", "stdio", "freopen", "exec",
 		"io_uring", "aio", "no-room", "no-reopen", "io-error",
 		"rlimit", "scm-rights", "tmpfile", "path-too-long", "clone",
-		"lease", "sendfile",
+		"lease", "sendfile", "outside",
 	};
 
 	return why < SPW_BYPASS_COUNT ? names[why] : "unknown";

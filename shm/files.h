@@ -28,6 +28,10 @@ uint32_t spw_file_find(struct spw_map *map, const struct spw_file_id *id);
 int spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 		  uint32_t *ret_file);
 
+/* Counts one more on a record that there is, so that it stays while somebody
+ * works on it by name; ends with spw_file_close. SPW_NONE: there is none. */
+uint32_t spw_file_take(struct spw_me *me, const struct spw_file_id *id);
+
 /* One description fewer. A record that was never written goes at once, others
  * when the drainer has settled them. */
 void spw_file_close(struct spw_me *me, uint32_t file);

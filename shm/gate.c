@@ -22,7 +22,8 @@ wait_for_insiders(struct spw_me *me, uint32_t file)
 		struct spw_lane *lane = &map->lanes[i];
 		int spins = 0;
 
-		while (atomic_load(&lane->inside) == file + 1) {
+		while (atomic_load(&lane->inside) == file + 1 &&
+		       atomic_load(&lane->state) == SPW_LANE_USED) {
 			if (++spins < 100) {
 				spw_pause();
 			} else if (!spw_lane_adopt_if_dead(me, i)) {
@@ -144,6 +145,8 @@ spw_gate_ask(struct spw_me *me, uint32_t file)
 			if (r < 0)
 				return r;
 		}
+		/* A drainer that died may have taken the bit along. */
+		atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
 		spw_gate_hurry(map);
 	}
 	return atomic_load(&f->err_seq) == seq ? 0 : -atomic_load(&f->err);
@@ -228,6 +231,10 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	struct spw_file *f = &me->map->files[file];
 	int r;
 
+	spw_guard_enter();
+	/* An append that has found the end writes there first: at the old end
+	 * of a file that was cut it would leave a hole before it. */
+	spw_lock(me, SPW_LOCK_APPEND, &f->append);
 	spw_gate_close(me, file);
 	spw_gate_hold(me, file);
 	SPW_FAILPOINT("cut-held");
@@ -243,10 +250,12 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	SPW_FAILPOINT("cut-done");
 	spw_gate_unhold(me, file);
 	spw_gate_open(me, file);
+	spw_unlock(&f->append);
+	spw_guard_leave();
 	return r;
 }
 
-void
+bool
 spw_gate_wait_room(struct spw_me *me, int ms)
 {
 	struct spw_seg *seg = me->map->seg;
@@ -256,4 +265,5 @@ spw_gate_wait_room(struct spw_me *me, int ms)
 	atomic_store(&seg->want_room, 1);
 	spw_gate_hurry(me->map);
 	spw_sys_futex_wait(&seg->room, room, ms);
+	return atomic_load(&seg->room) != room;
 }

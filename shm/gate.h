@@ -76,7 +76,7 @@ spw_gate_wake(struct spw_map *map)
 /* Wakes it even if it only waits for its delay to pass. */
 void spw_gate_hurry(struct spw_map *map);
 
-/* Waits up to ms for slots to come free. */
-void spw_gate_wait_room(struct spw_me *me, int ms);
+/* Waits up to ms for slots to come free; false when none did. */
+bool spw_gate_wait_room(struct spw_me *me, int ms);
 
 #endif

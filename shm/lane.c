@@ -43,18 +43,15 @@ spw_lane_is_dead(struct spw_map *map, uint32_t lane_no)
 }
 
 static void
-fold_counters(struct spw_me *me, struct spw_lane *lane)
+fold_counters(struct spw_map *map, struct spw_lane *lane)
 {
-	struct spw_seg *seg = me->map->seg;
-	uint64_t *sum = (uint64_t *)&seg->gone;
+	_Atomic uint64_t *sum = (_Atomic uint64_t *)&map->seg->gone;
 	uint64_t *add = (uint64_t *)&lane->count;
 
-	spw_lock(me, SPW_LOCK_GONE, &seg->gone_lock);
-	for (size_t i = 0; i < sizeof(seg->gone) / sizeof(*sum); i++) {
-		sum[i] += add[i];
+	for (size_t i = 0; i < sizeof(lane->count) / sizeof(*add); i++) {
+		atomic_fetch_add(&sum[i], add[i]);
 		add[i] = 0;
 	}
-	spw_unlock(&seg->gone_lock);
 }
 
 /* The slot that a change let go of may not have reached a pool. Only if the
@@ -120,8 +117,6 @@ lock_at(const struct spw_map *map, int class, uint64_t at)
 				      (map->bucket_mask + 1) / 16 },
 		[SPW_LOCK_OFD] = { &map->ofds->lock, sizeof(*map->ofds),
 				   map->counts[SPW_POOL_OFDS] },
-		[SPW_LOCK_GONE] = { &map->seg->gone_lock,
-				    sizeof(struct spw_lock), 1 },
 	};
 	uint64_t first = (uint64_t)((const char *)place[class].first -
 				    map->base);
@@ -144,9 +139,10 @@ held_lock(struct spw_map *map, struct spw_lane *dead, uint32_t dead_no,
 }
 
 static void
-release_held(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no)
+release_held(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no,
+	     enum spw_lock_class from, enum spw_lock_class to)
 {
-	for (int i = SPW_LOCK_CLASSES - 1; i > SPW_LOCK_GATE; i--) {
+	for (enum spw_lock_class i = from; i <= to; i++) {
 		struct spw_lock *lock = held_lock(me->map, dead, dead_no, i);
 
 		if (lock)
@@ -202,11 +198,13 @@ open_gate(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no,
 /* The caller holds the beacon. Every step may be repeated by a successor.
  * False: the lane's gate has to wait for the drainer. */
 static bool
-adopt(struct spw_me *me, uint32_t dead_no, bool at_rest)
+settle_estate(struct spw_me *me, uint32_t dead_no, bool at_rest)
 {
 	struct spw_map *map = me->map;
 	struct spw_lane *dead = &map->lanes[dead_no];
 
+	/* Chains are whole at any time, and what follows walks them. */
+	release_held(me, dead, dead_no, SPW_LOCK_BUCKET, SPW_LOCK_BUCKET);
 	if (atomic_load(&dead->redo.block))
 		spw_block_redo(me, dead);
 	SPW_FAILPOINT("adopt-redone");
@@ -214,19 +212,32 @@ adopt(struct spw_me *me, uint32_t dead_no, bool at_rest)
 	if (atomic_load(&dead->removing))
 		spw_block_finish_removal(me, dead, dead_no);
 	finish_write(map, dead);
-	release_held(me, dead, dead_no);
+	release_held(me, dead, dead_no, SPW_LOCK_APPEND,
+		     SPW_LOCK_CLASSES - 1);
 	SPW_FAILPOINT("adopt-released");
 	if (!open_gate(me, dead, dead_no, at_rest))
 		return false;
 	keep_linked(me, dead_no);
 	spw_pool_mend(me, dead, dead_no);
-	fold_counters(me, dead);
+	fold_counters(map, dead);
 	dead->nslots = dead->nblocks = 0;
 	atomic_store(&dead->inside, 0);
 	SPW_FAILPOINT("adopt-freed");
 	atomic_store(&dead->state, SPW_LANE_FREE);
 	atomic_fetch_add(&map->seg->sweep, 1);
 	return true;
+}
+
+static bool
+adopt(struct spw_me *me, uint32_t dead_no, bool at_rest)
+{
+	struct spw_estate estate = { dead_no, me->estates };
+	bool adopted;
+
+	me->estates = &estate;
+	adopted = settle_estate(me, dead_no, at_rest);
+	me->estates = estate.next;
+	return adopted;
 }
 
 static bool
@@ -278,7 +289,7 @@ sit_down(struct spw_map *map, uint32_t no, uint32_t proc,
 	lane->proc = proc;
 	lane->nslots = lane->nblocks = 0;
 	lane->redo.old_slot = SPW_NONE;
-	*ret_me = (struct spw_me){ map, lane, no };
+	*ret_me = (struct spw_me){ map, lane, no, NULL };
 }
 
 static bool
@@ -352,7 +363,7 @@ spw_lane_release(struct spw_me *me)
 	while (lane->nblocks)
 		spw_pool_give(me, SPW_POOL_BLOCKS,
 			      lane->blocks[--lane->nblocks]);
-	fold_counters(me, lane);
+	fold_counters(me->map, lane);
 	atomic_store(&lane->state, SPW_LANE_FREE);
 	pthread_mutex_unlock(&lane->beacon);
 	me->lane = NULL;
@@ -372,13 +383,23 @@ spw_lane_counters(struct spw_map *map, struct spw_counters *ret_sum)
 	}
 }
 
+/* Idle threads keep their spares and nobody can take them away, so what a
+ * thread takes beyond its need gets less with every one of them. */
+static uint32_t
+fair_share(const struct spw_map *map, enum spw_pool_id pool)
+{
+	return SPW_MIN(map->counts[pool] / (8 * (spw_lane_count(map) + 1)),
+		       (uint32_t)SPW_SPARES);
+}
+
 static uint32_t
 stock(struct spw_me *me, enum spw_pool_id pool, uint32_t want, uint32_t *list,
       uint32_t *n)
 {
+	uint32_t up_to = SPW_MAX(want, fair_share(me->map, pool));
+
 	while (*n < want) {
-		uint32_t got = spw_pool_take(me, pool, SPW_SPARES - *n,
-					     list + *n);
+		uint32_t got = spw_pool_take(me, pool, up_to - *n, list + *n);
 
 		if (!got)
 			break;

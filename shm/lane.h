@@ -62,7 +62,7 @@ spw_lane_spare_slot(struct spw_me *me, uint32_t slot)
 {
 	struct spw_lane *lane = me->lane;
 
-	if (lane->nslots == SPW_SPARES) {
+	if (lane->nslots >= SPW_SPARES) {
 		spw_pool_give(me, SPW_POOL_SLOTS, slot);
 		return;
 	}

@@ -68,8 +68,8 @@
  * then waits until no lane is inside that file. Truncation, settling before
  * a kernel operation, and leaving the cache happen behind a closed gate.
  *
- * LOCK ORDER (enum spw_lock_class): gate, append, fbucket, block, bucket;
- * ofd and gone stand alone. A thread holds one lock of a class at most.
+ * LOCK ORDER (enum spw_lock_class): append, gate, fbucket, block, bucket;
+ * ofd stands alone. A thread holds one lock of a class at most.
  * The drainer never waits for a gate: its holder may be waiting for it.
  */
 #ifndef SPW_SHM_LAYOUT_H
@@ -156,7 +156,7 @@ enum spw_lane_state { SPW_LANE_FREE, SPW_LANE_USED };
 
 enum spw_lock_class {
 	SPW_LOCK_GATE, SPW_LOCK_APPEND, SPW_LOCK_FBUCKET, SPW_LOCK_BLOCK,
-	SPW_LOCK_BUCKET, SPW_LOCK_OFD, SPW_LOCK_GONE,
+	SPW_LOCK_BUCKET, SPW_LOCK_OFD,
 	SPW_LOCK_CLASSES
 };
 
@@ -182,6 +182,7 @@ struct spw_proc {
 	_Atomic uint32_t stands_by;	/* a run, ready to be the drainer */
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
+	_Atomic int64_t orphaned;	/* ms; an embryo's parent is gone since */
 	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */
 	uint32_t chunks[SPW_MAP_CHUNKS];/* fd map chunks, SPW_NONE: none */
 };
@@ -203,6 +204,7 @@ enum spw_bypass {
 	SPW_BYPASS_NO_REOPEN, SPW_BYPASS_IO_ERROR, SPW_BYPASS_RLIMIT,
 	SPW_BYPASS_SCM_RIGHTS, SPW_BYPASS_TMPFILE, SPW_BYPASS_PATH_TOO_LONG,
 	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_SENDFILE,
+	SPW_BYPASS_OUTSIDE,
 	SPW_BYPASS_COUNT
 };
 
@@ -324,7 +326,6 @@ struct spw_seg {
 	_Atomic uint64_t files_managed;
 	_Atomic uint64_t bypasses[SPW_BYPASS_COUNT];
 	struct spw_counters gone;	/* counters of lanes that ended */
-	struct spw_lock gone_lock;
 };
 
 enum spw_drainer_host {

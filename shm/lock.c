@@ -7,9 +7,25 @@
 
 enum { SPINS = 200, WAIT_MS = 2 };
 
+/* A lane that holds a lock is in use, and no thread waits for itself or for
+ * one whose locks it is just releasing. So this word is a bad one, from a
+ * damaged segment, and nobody will clear it. */
+static bool
+names_nobody(const struct spw_me *me, uint32_t owner)
+{
+	uint32_t no = owner - 1;
+
+	for (const struct spw_estate *e = me->estates; e; e = e->next)
+		if (e->lane_no == no)
+			return true;
+	return no == me->lane_no || no >= spw_lane_count(me->map) ||
+	       atomic_load(&me->map->lanes[no].state) != SPW_LANE_USED;
+}
+
 void
 spw_lock_slow(struct spw_me *me, struct spw_lock *lock)
 {
+	uint64_t word;
 	uint32_t owner;
 
 	for (int i = 0; i < SPINS; i++) {
@@ -17,9 +33,16 @@ spw_lock_slow(struct spw_me *me, struct spw_lock *lock)
 			return;
 		spw_pause();
 	}
-	owner = spw_lock_owner(lock);
+	word = spw_lock_word(lock);
+	owner = (uint32_t)word;
 	if (!owner)
 		return;
+	if (names_nobody(me, owner)) {
+		/* Changed since we read it: then it was not bad. */
+		atomic_compare_exchange_strong(&lock->word, &word,
+					       ((word >> 32) + 1) << 32);
+		return;
+	}
 	if (spw_lane_adopt_if_dead(me, owner - 1))
 		return;
 	/* Dead and not to be adopted: its file waits for the drainer. */

@@ -128,8 +128,9 @@ spw_pool_mend(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no)
 	uint32_t pool = GRAB_POOL(grab), word = GRAB_WORD(grab);
 	struct spw_map *map = me->map;
 
-	if (grab && pool < SPW_POOL_COUNT && map->bits[pool] &&
-	    word < map->counts[pool] / 64) {
+	if (grab && pool < SPW_POOL_COUNT &&
+	    word < SPW_MIN(atomic_load(&map->seg->pools[pool].ready),
+			   map->counts[pool]) / 64) {
 		for (uint32_t i = word * 64; i < word * 64 + 64; i++)
 			if (!atomic_load(&map->owners[pool][i]))
 				atomic_fetch_or(&map->bits[pool][word],

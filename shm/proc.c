@@ -4,8 +4,11 @@
 /*
  * A robust mutex would die with the thread that took it, so a process is
  * known by pid, start time and pid namespace. A record copied for a child
- * before fork carries the parent's identity with EMBRYO set in the pid until
- * the child settles in; if there never is a child, it goes with the parent.
+ * before fork carries the parent's pid with EMBRYO set and no start time. If
+ * there never is a child, it goes with the parent; else parent and child both
+ * put the child's pid there, for the parent may end before the child has run.
+ * A parent that was killed right after fork names nobody: its embryo is given
+ * some time to be born.
  */
 #include "shm/proc.h"
 
@@ -18,6 +21,8 @@
 #include "shm/util.h"
 
 #define EMBRYO 0x80000000u
+
+enum { BIRTH_MS = 5000 };
 
 uint64_t
 spw_proc_start_time(uint32_t pid)
@@ -80,8 +85,9 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 				p->chunks[k] = SPW_NONE;
 			p->pidns = pid_namespace();
 			atomic_store(&p->stands_by, 0);
-			atomic_store(&p->start,
-				     spw_proc_start_time(pid & ~EMBRYO));
+			atomic_store(&p->orphaned, 0);
+			atomic_store(&p->start, pid & EMBRYO ? 0
+				     : spw_proc_start_time(pid));
 			*ret_proc = i;
 			return 0;
 		}
@@ -190,7 +196,8 @@ spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 	for (int fd = 0; fd < SPW_MAP_FDS * SPW_MAP_CHUNKS; fd++) {
 		uint32_t ofd = 0;
 
-		if (map->procs[proc].chunks[fd / SPW_MAP_FDS] == SPW_NONE)
+		if (map->procs[proc].chunks[fd / SPW_MAP_FDS] >=
+		    map->counts[SPW_POOL_MAPS])
 			fd |= SPW_MAP_FDS - 1;	/* the whole chunk */
 		else
 			ofd = spw_proc_get_fd(map, proc, fd);
@@ -209,14 +216,26 @@ spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc)
 }
 
 void
+spw_proc_name_child(struct spw_map *map, uint32_t proc, uint32_t pid)
+{
+	uint32_t embryo = (uint32_t)spw_sys_getpid() | EMBRYO;
+
+	/* Else the child has settled in already. */
+	(void)atomic_compare_exchange_strong(&map->procs[proc].pid, &embryo,
+					     pid);
+}
+
+void
 spw_proc_settle_in(struct spw_map *map, uint32_t proc)
 {
 	struct spw_proc *p = &map->procs[proc];
 	uint32_t pid = (uint32_t)spw_sys_getpid();
 
-	atomic_store(&p->start, spw_proc_start_time(pid));
+	/* At no time is there one's pid with the other's start. */
 	p->pidns = pid_namespace();
+	atomic_store(&p->start, 0);
 	atomic_store(&p->pid, pid);
+	atomic_store(&p->start, spw_proc_start_time(pid));
 }
 
 void
@@ -254,9 +273,14 @@ bool
 spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
 {
 	const struct spw_proc *p = &map->procs[proc];
-	uint32_t pid = atomic_load(&p->pid) & ~EMBRYO;
+	uint32_t now, pid = atomic_load(&p->pid);
 	uint64_t start = atomic_load(&p->start);
 
+	while ((now = atomic_load(&p->pid)) != pid) {
+		pid = now;
+		start = atomic_load(&p->start);
+	}
+	pid &= ~EMBRYO;
 	if (!pid)
 		return false;
 	if (p->pidns != pid_namespace())
@@ -264,6 +288,18 @@ spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
 	/* start 0: claimed a moment ago, or died while claiming. */
 	return start ? spw_proc_start_time(pid) == start
 		     : spw_proc_start_time(pid) != 0;
+}
+
+static bool
+may_be_born(struct spw_proc *p)
+{
+	int64_t now = spw_now_ms(), since = atomic_load(&p->orphaned);
+
+	if (!(atomic_load(&p->pid) & EMBRYO))
+		return false;
+	if (!since)
+		atomic_store(&p->orphaned, since = now);
+	return now - since < BIRTH_MS;
 }
 
 uint32_t
@@ -274,7 +310,8 @@ spw_proc_reap(struct spw_me *me)
 	for (uint32_t i = 0; i < count(me->map); i++) {
 		if (!atomic_load(&me->map->procs[i].pid))
 			continue;
-		if (spw_proc_is_alive(me->map, i))
+		if (spw_proc_is_alive(me->map, i) ||
+		    may_be_born(&me->map->procs[i]))
 			alive++;
 		else
 			spw_proc_release(me, i);

@@ -17,6 +17,9 @@ int spw_proc_join(struct spw_map *map, uint32_t *ret_proc);
 int spw_proc_copy(struct spw_me *me, uint32_t proc, uint32_t *ret_proc);
 void spw_proc_settle_in(struct spw_map *map, uint32_t proc);
 
+/* In the parent, after fork: whose record it is. */
+void spw_proc_name_child(struct spw_map *map, uint32_t proc, uint32_t pid);
+
 /* The description + 1 behind fd; 0: none. */
 uint32_t spw_proc_get_fd(const struct spw_map *map, uint32_t proc, int fd);
 

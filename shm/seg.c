@@ -191,6 +191,7 @@ point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
 {
 	map->seg = (void *)base;
 	map->base = base;
+	map->fixed = *f;
 	map->lanes = (void *)(base + f->tables[SPW_POOL_LANES].items_off);
 	map->procs = (void *)(base + f->tables[SPW_POOL_PROCS].items_off);
 	map->files = (void *)(base + f->tables[SPW_POOL_FILES].items_off);
@@ -244,7 +245,7 @@ static int
 reserve(const struct spw_map *map, int fd, enum spw_pool_id pool,
 	uint32_t from, uint32_t n)
 {
-	const struct spw_table *t = &map->seg->fixed.tables[pool];
+	const struct spw_table *t = &map->fixed.tables[pool];
 	int r = spw_sys_fallocate(fd, 0, t->items_off +
 				  (uint64_t)t->item_size * from,
 				  (uint64_t)t->item_size * n);
@@ -441,7 +442,7 @@ spw_seg_create(const struct spw_seg_request *req, struct spw_map *ret_map)
 	if (r == 0) {
 		r = publish(&map, fd);
 		if (r < 0)
-			spw_sys_munmap(map.base, map.seg->fixed.size);
+			spw_sys_munmap(map.base, map.fixed.size);
 	}
 	spw_sys_close(fd);
 	if (r == 0)
@@ -512,6 +513,6 @@ void
 spw_seg_detach(struct spw_map *map)
 {
 	if (map->base)
-		spw_sys_munmap(map->base, map->seg->fixed.size);
+		spw_sys_munmap(map->base, map->fixed.size);
 	map->base = NULL;
 }

@@ -28,15 +28,22 @@ struct spw_map {			/* this process's mapping */
 	_Atomic uint32_t *owners[SPW_POOL_COUNT];
 	uint32_t counts[SPW_POOL_COUNT];	/* copied out: cannot change */
 	uint32_t bucket_mask, fbucket_mask;
+	struct spw_seg_fixed fixed;	/* as it was checked */
 	uint64_t ino;			/* of the segment file */
 	_Atomic uint64_t mapped[1024];	/* bit: 64 slots this process touched */
 	char path[SPW_SEG_PATH_MAX];
+};
+
+struct spw_estate {			/* a dead lane that a thread adopts */
+	uint32_t lane_no;
+	const struct spw_estate *next;
 };
 
 struct spw_me {				/* a thread in a segment */
 	struct spw_map *map;
 	struct spw_lane *lane;
 	uint32_t lane_no;
+	const struct spw_estate *estates;	/* now, one within another */
 };
 
 struct spw_seg_request {

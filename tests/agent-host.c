@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent-host.c -- writes a file and looks for children it did not make */
 
-/*
- * agent-host FILE [_exit]: FILE.expected gets the same bytes by way of the
- * kernel alone.
- */
+/* agent-host FILE [_exit] */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -41,22 +38,6 @@ fill(const char *name)
 		exit(1);
 }
 
-static void
-expect(const char *name)
-{
-	char path[4096], line[32];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s.expected", name);
-	f = fopen(path, "w");
-	for (int i = 0; f && i < 100000; i++) {
-		snprintf(line, sizeof(line), "%015d\n", i);
-		fputs(line, f);
-	}
-	if (!f || fclose(f) != 0)
-		exit(1);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -65,7 +46,6 @@ main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	signal(SIGCHLD, count);
-	expect(argv[1]);
 	fill(argv[1]);
 	errno = 0;
 	if (wait(&status) == -1 && errno == ECHILD && signals == 0)

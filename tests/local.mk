@@ -11,6 +11,7 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/replay-segment \
 	tests/unit-cache-stress \
 	tests/unit-config-load \
 	tests/unit-config-messages \
@@ -18,7 +19,10 @@ tests_units = \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
 	tests/unit-names \
-	tests/unit-signals
+	tests/unit-proc-reap \
+	tests/unit-signals \
+	tests/unit-stdio-calls \
+	tests/unit-stdio-random
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -52,6 +56,31 @@ tests_unit_signals_SOURCES = \
 tests_unit_signals_CFLAGS = $(base_cflags)
 tests_unit_signals_LDADD = -lpthread
 
+stdio_test_sources = \
+	interpose/real.c \
+	interpose/stdio-bytes.c \
+	interpose/stdio-mode.c \
+	interpose/stdio-mode.h \
+	interpose/stdio-seek.c \
+	interpose/stdio-wide.c \
+	interpose/stdio-wscan.c \
+	interpose/stdio.c \
+	interpose/stdio.h \
+	shm/secret.c \
+	shm/size.c \
+	shm/text.c \
+	tests/guarded.h \
+	tests/stdio-double.c \
+	tests/stdio-double.h
+tests_unit_stdio_calls_SOURCES = tests/unit-stdio-calls.c \
+	$(stdio_test_sources)
+tests_unit_stdio_calls_CFLAGS = $(base_cflags)
+tests_unit_stdio_calls_LDADD =
+tests_unit_stdio_random_SOURCES = tests/unit-stdio-random.c \
+	$(stdio_test_sources)
+tests_unit_stdio_random_CFLAGS = $(base_cflags)
+tests_unit_stdio_random_LDADD =
+
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
 tests_tiledb_open_SOURCES = \
@@ -78,6 +107,8 @@ tests_scripts = \
 	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/crash-points.sh \
+	tests/crash-preload.sh \
+	tests/crash-step.sh \
 	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
@@ -114,18 +145,24 @@ tests_scripts = \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
+	tests/twin-append-cut.sh \
+	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
 	tests/twin-exec.sh \
 	tests/twin-fork.sh \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
+	tests/twin-odd-io.sh \
+	tests/twin-outside.sh \
+	tests/twin-past-cache.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
 	tests/twin-signal.sh \
 	tests/twin-spawn.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
+	tests/twin-stdio.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
 	tests/twin-unlink.sh
@@ -133,27 +170,48 @@ tests_scripts = \
 # Programs that scripts call.
 tests_helpers = \
 	tests/agent-host \
+	tests/append-cut \
 	tests/bench-front \
+	tests/call-errors \
 	tests/config-driver \
 	tests/crash-points \
+	tests/crash-preload \
+	tests/crash-step \
 	tests/crash-writers \
 	tests/crowd \
 	tests/exec-forms \
 	tests/fork-forms \
 	tests/list-features \
 	tests/name-forms \
+	tests/odd-io \
+	tests/past-cache \
 	tests/random-ops \
 	tests/signal-forms \
 	tests/spawn-forms \
 	tests/stat-forms \
+	tests/stdio-forms \
 	tests/time-forms
+
+tests_call_errors_SOURCES = \
+	tests/call-errors.c \
+	tests/told.h
+tests_odd_io_SOURCES = \
+	tests/odd-io.c \
+	tests/told.h
+tests_past_cache_SOURCES = \
+	tests/past-cache.c \
+	tests/told.h
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_call_errors_LDADD =
+tests_odd_io_LDADD =
+tests_past_cache_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
+tests_stdio_forms_LDADD = -lpthread
 
 tests_random_ops_SOURCES = \
 	tests/random-ops.c \
@@ -179,6 +237,11 @@ crash_sources = \
 	tests/crash-core.c \
 	tests/crash-ledger.c
 tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
+tests_crash_preload_SOURCES = \
+	tests/crash-preload.c \
+	tests/crash.h \
+	tests/crash-ledger.c
+tests_crash_step_SOURCES = tests/crash-step.c $(crash_sources)
 tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
 tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_points_LDADD = libmortal.la
@@ -241,10 +304,12 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 
 tests_fuzzers = \
 	tests/fuzz-codec \
-	tests/fuzz-config
+	tests/fuzz-config \
+	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
-	tests/corpus/config
+	tests/corpus/config \
+	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
 fuzz_cflags = $(base_cflags) -fsanitize=address,undefined \
@@ -267,12 +332,22 @@ tests_replay_codec_SOURCES = \
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_config_SOURCES = tests/fuzz-config.c
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_segment_SOURCES = \
+	tests/fuzz-segment.c \
+	tests/crash.h \
+	tests/crash-core.c \
+	tests/crash-ledger.c
+tests_replay_segment_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 
 if FUZZERS
 tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
 tests_fuzz_config_CFLAGS = $(fuzz_cflags)
 tests_fuzz_config_LDFLAGS = $(fuzz_link)
 tests_fuzz_config_LDADD = libfuzzed.la
+tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
+tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
+tests_fuzz_segment_LDFLAGS = $(fuzz_link)
+tests_fuzz_segment_LDADD = libfuzzed.la
 tests_fuzz_codec_SOURCES = $(tests_replay_codec_SOURCES)
 tests_fuzz_codec_CFLAGS = $(fuzz_cflags)
 tests_fuzz_codec_LDFLAGS = $(fuzz_link)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* signal-forms.c -- signals hit a program that writes, and its handlers write */
+/* signal-forms.c -- signals hit a program that writes; its handlers write */
 
 /*
  * signal-forms CASE: works on files in the current directory, checks itself and

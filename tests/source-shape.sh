@@ -47,7 +47,7 @@ while IFS= read -r file; do
 		continue
 		;;
 	*)
-		if is_script "$file"; then
+		if is_script "$file" && [[ $file != *.py ]]; then
 			bash -n "$file" || complain "$file: does not parse"
 		fi
 		case $file in

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawn-forms.c -- children that libc makes by itself, with files in their hands */
+/* spawn-forms.c -- children that libc makes by itself, files in their hands */
 
 /*
  * spawn-forms CASE: works on files in the current directory and prints what a
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NEED(cond) \
@@ -102,6 +103,36 @@ case_actions(void)
 	show(other);
 }
 
+/* A reader follows what a child writes to a file it opened by itself. */
+static void
+case_follow(void)
+{
+	char *argv[] = { "sh", "-c", "echo one; sleep 0.5; echo two; sleep 1",
+			 NULL };
+	struct timespec moment = { 0, 20000000 };
+	posix_spawn_file_actions_t actions;
+	char text[16] = "";
+	int fd = -1, status;
+	pid_t pid;
+
+	put(make("first", 0), "this program has files of its own\n");
+	NEED(posix_spawn_file_actions_init(&actions) == 0);
+	NEED(posix_spawn_file_actions_addopen(&actions, 1, "log", O_WRONLY |
+					      O_CREAT, 0600) == 0);
+	NEED(posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, environ) == 0);
+	NEED(posix_spawn_file_actions_destroy(&actions) == 0);
+	while (fd < 0 || read(fd, text, 4) != 4) {
+		nanosleep(&moment, NULL);
+		if (fd < 0)
+			fd = open("log", O_RDWR);
+	}
+	printf("%s", text);
+	while (read(fd, text, 4) != 4 && waitpid(pid, NULL, WNOHANG) == 0)
+		nanosleep(&moment, NULL);
+	printf("%s", text);
+	printf("%s\n", waitpid(pid, &status, 0) == pid ? "in time" : "late");
+}
+
 /* The child has another environment, without us. */
 static void
 case_outsider(void)
@@ -175,6 +206,7 @@ main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {
 		{ "inherit", case_inherit }, { "actions", case_actions },
+		{ "follow", case_follow },
 		{ "outsider", case_outsider }, { "failure", case_failure },
 		{ "system", case_system }, { "popen", case_popen },
 	};

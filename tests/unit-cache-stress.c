@@ -6,7 +6,8 @@
  * between them, with edges inside blocks: everyone writes its own part, reads
  * it back, and sees nothing but its owner's bytes in the parts of others. A
  * second file is written, cut and handed to the kernel by all in turn. The
- * segment is far too small for both, so blocks come and go all the time.
+ * segment is too small for both and for the idle lanes, so blocks come and
+ * go all the time.
  *
  * unit-cache-stress [SECONDS [SEED]]; SPILLWAY_CHECK_LONG=1 means a minute.
  * For ThreadSanitizer: tests/unit-cache-stress.tsan names what is meant.
@@ -24,8 +25,8 @@
 #include "shm/gate.h"
 
 enum {
-	THREADS = 6, PART = 150001, SHARED = 200000, IO = 20000,
-	ROOM = 1 << 20,			/* of the segment: both files do not fit */
+	THREADS = 6, IDLE = 40, PART = 500001, SHARED = 1500000, IO = 20000,
+	ROOM = 4 << 20,			/* less than the files have together */
 };
 
 struct worker {
@@ -291,6 +292,19 @@ add_file(const char *dir, const char *name, uint64_t size,
 	spw_lane_release(&me);
 }
 
+/* Lanes that wrote once and keep what they have: the others must get by. */
+static void
+add_idle(void)
+{
+	static struct worker idle[IDLE];
+
+	for (uint32_t i = 0; i < IDLE; i++) {
+		check(spw_lane_claim(&map, SPW_NONE, &idle[i].me) == 0,
+		      "no lane");
+		write_all(&idle[i], &parts, 1, i * 5000);
+	}
+}
+
 static void
 compare_home(void)
 {
@@ -314,6 +328,7 @@ run(int seconds)
 	uint64_t ops = 0;
 
 	check(pthread_create(&drainer, NULL, drain, NULL) == 0, "thread");
+	add_idle();
 	for (uint32_t i = 0; i < THREADS; i++) {
 		workers[i].no = i;
 		workers[i].rng = (seed + i) * 0x9e3779b97f4a7c15ull | 1;

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* numbers.c -- system calls that the program makes by number */
+
+/*
+ * syscall() goes the way of the function of that name as far as it may meet
+ * our files. The kernel's structures are libc's here, all offsets have 64
+ * bits. What is not listed goes to the kernel as it is.
+ */
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+#include "interpose/fdtab.h"
+#include "interpose/process.h"
+#include "interpose/real.h"
+#include "interpose/rings.h"
+
+#define I(k) ((int)a[k])
+#define U(k) ((unsigned)a[k])
+#define N(k) ((size_t)a[k])
+#define P(k) ((void *)a[k])
+
+/* Each is true when the call was made, with what libc would return. */
+static bool
+moves_bytes(long nr, const long *a, long *ret)
+{
+	switch (nr) {
+	case SYS_read: *ret = read(I(0), P(1), N(2)); break;
+	case SYS_write: *ret = write(I(0), P(1), N(2)); break;
+	case SYS_pread64: *ret = pread(I(0), P(1), N(2), a[3]); break;
+	case SYS_pwrite64: *ret = pwrite(I(0), P(1), N(2), a[3]); break;
+	case SYS_readv: *ret = readv(I(0), P(1), I(2)); break;
+	case SYS_writev: *ret = writev(I(0), P(1), I(2)); break;
+	case SYS_preadv: *ret = preadv(I(0), P(1), I(2), a[3]); break;
+	case SYS_pwritev: *ret = pwritev(I(0), P(1), I(2), a[3]); break;
+	case SYS_preadv2:
+		*ret = preadv2(I(0), P(1), I(2), a[3], I(5));
+		break;
+	case SYS_pwritev2:
+		*ret = pwritev2(I(0), P(1), I(2), a[3], I(5));
+		break;
+	case SYS_sendfile: *ret = sendfile(I(0), I(1), P(2), N(3)); break;
+	case SYS_splice:
+		*ret = splice(I(0), P(1), I(2), P(3), N(4), U(5));
+		break;
+	case SYS_copy_file_range:
+		*ret = copy_file_range(I(0), P(1), I(2), P(3), N(4), U(5));
+		break;
+	case SYS_sendmsg: *ret = sendmsg(I(0), P(1), I(2)); break;
+	case SYS_mmap:
+		*ret = (long)mmap(P(0), N(1), I(2), I(3), I(4), a[5]);
+		break;
+	default: return false;
+	}
+	return true;
+}
+
+static bool
+sizes(long nr, const long *a, long *ret)
+{
+	switch (nr) {
+	case SYS_lseek: *ret = lseek(I(0), a[1], I(2)); break;
+	case SYS_ftruncate: *ret = ftruncate(I(0), a[1]); break;
+	case SYS_truncate: *ret = truncate(P(0), a[1]); break;
+	case SYS_fallocate: *ret = fallocate(I(0), I(1), a[2], a[3]); break;
+	case SYS_fsync: *ret = fsync(I(0)); break;
+	case SYS_fdatasync: *ret = fdatasync(I(0)); break;
+	case SYS_syncfs: *ret = syncfs(I(0)); break;
+	case SYS_sync: sync(); *ret = 0; break;
+	case SYS_sync_file_range:
+		*ret = sync_file_range(I(0), a[1], a[2], U(3));
+		break;
+	case SYS_ioctl: *ret = ioctl(I(0), N(1), P(2)); break;
+	case SYS_fcntl: *ret = fcntl(I(0), I(1), a[2]); break;
+	default: return false;
+	}
+	return true;
+}
+
+static bool
+opens(long nr, const long *a, long *ret)
+{
+	switch (nr) {
+#ifdef SYS_open
+	case SYS_open: *ret = open(P(0), I(1), (mode_t)a[2]); break;
+	case SYS_creat: *ret = creat(P(0), (mode_t)a[1]); break;
+	case SYS_dup2: *ret = dup2(I(0), I(1)); break;
+#endif
+	case SYS_openat: *ret = openat(I(0), P(1), I(2), (mode_t)a[3]); break;
+	case SYS_openat2: *ret = spw_open_how(I(0), P(1), P(2), N(3)); break;
+	case SYS_close: *ret = close(I(0)); break;
+	case SYS_close_range: *ret = close_range(U(0), U(1), I(2)); break;
+	case SYS_dup: *ret = dup(I(0)); break;
+	case SYS_dup3: *ret = dup3(I(0), I(1), I(2)); break;
+	default: return false;
+	}
+	return true;
+}
+
+static bool
+names(long nr, const long *a, long *ret)
+{
+	switch (nr) {
+#ifdef SYS_stat
+	case SYS_stat: *ret = stat(P(0), P(1)); break;
+	case SYS_lstat: *ret = lstat(P(0), P(1)); break;
+	case SYS_rename: *ret = rename(P(0), P(1)); break;
+	case SYS_link: *ret = link(P(0), P(1)); break;
+	case SYS_unlink: *ret = unlink(P(0)); break;
+#endif
+	case SYS_fstat: *ret = fstat(I(0), P(1)); break;
+	case SYS_newfstatat: *ret = fstatat(I(0), P(1), P(2), I(3)); break;
+	case SYS_statx: *ret = statx(I(0), P(1), I(2), U(3), P(4)); break;
+	case SYS_renameat: *ret = renameat(I(0), P(1), I(2), P(3)); break;
+	case SYS_renameat2:
+		*ret = renameat2(I(0), P(1), I(2), P(3), U(4));
+		break;
+	case SYS_linkat: *ret = linkat(I(0), P(1), I(2), P(3), I(4)); break;
+	case SYS_unlinkat: *ret = unlinkat(I(0), P(1), I(2)); break;
+	case SYS_utimensat:
+		*ret = a[1] ? utimensat(I(0), P(1), P(2), I(3))
+			    : futimens(I(0), P(2));
+		break;
+	default: return false;
+	}
+	return true;
+}
+
+static bool
+processes(long nr, const long *a, long *ret)
+{
+	switch (nr) {
+#ifdef SYS_fork
+	case SYS_fork: *ret = _Fork(); break;
+	case SYS_vfork: *ret = vfork(); break;
+#endif
+	case SYS_clone:
+	case SYS_clone3: *ret = spw_process_clone(nr, a); break;
+	case SYS_execve: *ret = execve(P(0), P(1), P(2)); break;
+	case SYS_execveat:
+		*ret = execveat(I(0), P(1), P(2), P(3), I(4));
+		break;
+	case SYS_exit_group: _exit(I(0));
+	default: return false;
+	}
+	return true;
+}
+
+SPW_WRAP long
+syscall(long nr, ...)
+{
+	long a[6], r;
+	va_list ap;
+
+	va_start(ap, nr);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (moves_bytes(nr, a, &r) || sizes(nr, a, &r) || opens(nr, a, &r) ||
+	    names(nr, a, &r) || processes(nr, a, &r))
+		return r;
+	if (nr == SYS_io_uring_setup)
+		spw_rings_begin();
+	else if (nr == SYS_io_submit)
+		(void)spw_rings_submit(a[1], P(2));	/* the kernel tells */
+	return REAL(syscall)(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
