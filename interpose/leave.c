@@ -45,6 +45,9 @@ spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 	if (!spw_fdtab_grip(fd, g))
 		return false;
 	ret->changes = changes;
+	spw_guard_enter();
+	if (changes)			/* the end may move */
+		spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
 	spw_gate_close(g->me, g->t.file);
 	ret->err = spw_gate_settle(g->me, g->t.file);
 	if (ret->err == 0 && changes)
@@ -75,6 +78,9 @@ spw_visit_end(struct spw_visit *v)
 		atomic_store(&f->wtime, nanoseconds(&st.st_mtim));
 	}
 	spw_gate_open(v->g.me, v->g.t.file);
+	if (v->changes)
+		spw_unlock(&f->append);
+	spw_guard_leave();
 }
 
 int
