@@ -137,6 +137,7 @@ tests_scripts = \
 	tests/program-sort.sh \
 	tests/program-sqlite.sh \
 	tests/random-ops.sh \
+	tests/program-thread.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
 	tests/slowfs-faults.sh \
