@@ -17,6 +17,7 @@
 #include "interpose/fdtab.h"
 #include "interpose/real.h"
 #include "interpose/signals.h"
+#include "shm/blocks.h"
 #include "shm/conf.h"
 #include "shm/job.h"
 #include "shm/lane.h"
@@ -164,17 +165,39 @@ create(const char *job)
 	return spw_seg_create(&req, &spw_front.map);
 }
 
+static bool
+has_a_home(const struct spw_map *map, uint32_t block)
+{
+	const struct spw_block *b = &map->blocks[block];
+
+	return b->file < map->counts[SPW_POOL_FILES] &&
+	       !(atomic_load(&map->files[b->file].flags) &
+		 SPW_FILE_UNLINKED) && spw_block_is_dirty(b);
+}
+
+/* Whether bytes wait to come home; those of removed files need not. */
+static bool
+holds_bytes(const struct spw_map *map)
+{
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_BLOCKS] / 64; i++) {
+		uint64_t bits = atomic_load(&map->dirty[i]);
+
+		for (; bits; bits &= bits - 1)
+			if (has_a_home(map, i * 64 +
+				       (uint32_t)__builtin_ctzll(bits)))
+				return true;
+	}
+	return false;
+}
+
 /* A segment nobody serves or uses and that holds bytes is a dead job's. */
 static bool
 is_stale(void)
 {
 	struct spw_map *map = &spw_front.map;
-	bool dirty = false;
 	int fd;
 
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_BLOCKS] / 64; i++)
-		dirty |= atomic_load(&map->dirty[i]) != 0;
-	if (!dirty)
+	if (!holds_bytes(map))
 		return false;
 	for (uint32_t i = 0; i < map->counts[SPW_POOL_PROCS]; i++)
 		if (atomic_load(&map->procs[i].pid) &&

@@ -41,6 +41,7 @@ interpose_sources = \
 	interpose/stdio-bytes.c \
 	interpose/stdio-mode.c \
 	interpose/stdio-mode.h \
+	interpose/stdio-seek.c \
 	interpose/stdio-wide.c \
 	interpose/stdio-wscan.c \
 	interpose/stdio.c \

@@ -15,22 +15,27 @@
 #include "shm/util.h"
 
 enum {
+	FENCE_US = 2000,		/* between looks at the fence */
 	SLICE_MS = 10,			/* between looks while it waits */
 	TIDY_MS = 250,			/* between looks for the dead */
 	STUCK_MS = 5000,		/* finish gives up after this long */
 	WINDOW_MIN = 4096, WINDOW_MAX = 65536,	/* slots: 16 to 256 MiB */
 };
 
-/* The fence: a dead drainer's I/O holds its lock until it is over. */
+/* The fence: a dead drainer's I/O holds its lock until it is over. Not to be
+ * waited for in the kernel: the holder may be one that lives and has not said
+ * so yet, and it stays for as long as the job. */
 static int
 take_office(struct spw_map *map)
 {
-	int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
+	for (;;) {
+		int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
 
-	if (fd != -EAGAIN ||
-	    spw_proc_start_time(atomic_load(&map->seg->drainer_pid)))
-		return fd;
-	return spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, true);
+		if (fd != -EAGAIN || spw_proc_start_time(
+				atomic_load(&map->seg->drainer_pid)))
+			return fd;
+		spw_sys_sleep_us(FENCE_US);
+	}
 }
 
 static uint32_t
@@ -197,14 +202,15 @@ work(struct spw_drainer *d, bool asked)
 	return (int)went;
 }
 
+/* stuck: all that is dirty failed a moment ago and waits for its next try. */
 static void
-rest(struct spw_drainer *d, int64_t ms)
+rest(struct spw_drainer *d, int64_t ms, bool stuck)
 {
 	struct spw_seg *seg = d->map->seg;
 	uint32_t state = spw_any_dirty(d->map) ? SPW_DRAINER_DELAYED
 					       : SPW_DRAINER_ASLEEP;
 
-	if (state == SPW_DRAINER_DELAYED)
+	if (state == SPW_DRAINER_DELAYED && !stuck)
 		ms = SPW_MIN(ms, SLICE_MS);
 	atomic_store(&seg->wake, state);
 	/* Looked at again after the state is up: who came before it saw
@@ -222,6 +228,7 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 	int64_t until = now + ms;
 
 	for (; now < until; now = spw_now_ms()) {
+		bool due;
 		int went = 0;
 
 		tidy(d, now);
@@ -229,11 +236,12 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		spw_home_secure(d);
 		if (is_asked(d->map))
 			return work(d, true);
-		if (is_due(d, now) || spw_is_short_of_room(d))
+		due = is_due(d, now) || spw_is_short_of_room(d);
+		if (due)
 			went = work(d, false);
 		if (went)
 			return went;
-		rest(d, SPW_MIN(until - now, TIDY_MS));
+		rest(d, SPW_MIN(until - now, TIDY_MS), due);
 	}
 	return 0;
 }

@@ -274,7 +274,7 @@ spw_home_secure(struct spw_drainer *d)
 			    d->homes[file].retry_at > spw_now_ms())
 				continue;
 			if (spw_home_open(d, file) < 0)
-				d->homes[file].retry_at = spw_now_ms() + 100;
+				d->homes[file].retry_at = spw_now_ms() + 1000;
 		}
 	}
 }

@@ -14,7 +14,7 @@
 #include "shm/gate.h"
 #include "shm/ranges.h"
 
-enum { TRIES = 16 };
+enum { TRIES = 16, LOOK_NS = 1000000000 };
 
 /* The functions that keep a whole block on the stack stand alone: the threads
  * of the program may have little of it. */
@@ -31,6 +31,7 @@ struct batch {
 	struct piece piece[SPW_BATCH];
 	uint32_t n;
 	uint64_t bytes;
+	int64_t time;			/* when it was published */
 };
 
 static bool
@@ -50,6 +51,7 @@ cut_into_pieces(struct batch *batch, uint64_t n, uint64_t off)
 {
 	batch->n = 0;
 	batch->bytes = 0;
+	batch->time = 0;
 	while (n && batch->n < SPW_BATCH) {
 		struct piece *p = &batch->piece[batch->n++];
 		uint64_t room;
@@ -205,7 +207,8 @@ publish(struct spw_me *me, uint32_t file, struct batch *batch,
 	}
 	if (done) {
 		SPW_FAILPOINT("write-flags");
-		atomic_store_explicit(&f->wtime, spw_file_time(),
+		batch->time = spw_file_time();
+		atomic_store_explicit(&f->wtime, batch->time,
 				      memory_order_relaxed);
 		spw_file_flag(f, SPW_FILE_UNSETTLED | SPW_FILE_DIRTIED |
 			      SPW_FILE_TIMES);
@@ -279,11 +282,24 @@ make_place(struct spw_me *me, const struct spw_target *t, uint64_t number,
 	return spw_gate_settle(me, t->file);
 }
 
+/* A drainer that was killed while it worked looks as if it did still. So
+ * from time to time we see whether there is one. */
+static void
+look_for_drainer(struct spw_me *me, int64_t now)
+{
+	if (SPW_LIKELY(now - me->looked < LOOK_NS && now >= me->looked))
+		return;
+	me->looked = now;
+	if (spw_gate_need_drainer)
+		(void)spw_gate_need_drainer(me->map);
+}
+
 int64_t
 spw_cache_write(struct spw_me *me, const struct spw_target *t,
 		const void *buf, uint64_t n, uint64_t off)
 {
 	const uint8_t *from = buf;
+	int64_t time = me->looked;
 	uint64_t left = n;
 	int tries = 0, r = 0;
 
@@ -304,6 +320,8 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 		from += done;
 		off += done;
 		left -= done;
+		if (done)
+			time = batch.time;
 		if (r == -E2BIG)
 			r = make_place(me, t, off >> SPW_BLOCK_SHIFT,
 				       tries++);
@@ -313,6 +331,7 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 	me->lane->count.writes++;
 	me->lane->count.bytes_written += n - left;
 	spw_gate_wake(me->map);
+	look_for_drainer(me, time);
 	return (int64_t)(n - left);
 }
 

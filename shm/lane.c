@@ -289,7 +289,7 @@ sit_down(struct spw_map *map, uint32_t no, uint32_t proc,
 	lane->proc = proc;
 	lane->nslots = lane->nblocks = 0;
 	lane->redo.old_slot = SPW_NONE;
-	*ret_me = (struct spw_me){ map, lane, no, NULL };
+	*ret_me = (struct spw_me){ map, lane, no, NULL, 0 };
 }
 
 static bool

@@ -44,6 +44,7 @@ struct spw_me {				/* a thread in a segment */
 	struct spw_lane *lane;
 	uint32_t lane_no;
 	const struct spw_estate *estates;	/* now, one within another */
+	int64_t looked;			/* when for a drainer, ns */
 };
 
 struct spw_seg_request {

@@ -411,35 +411,48 @@ check_own(struct crash_writer *w, int no)
 	return true;
 }
 
+/* The longest beginning of record s that ends with a block. */
+static uint64_t
+match_beginning(int no, uint32_t s, uint64_t at, uint64_t size)
+{
+	static uint8_t record[CRASH_RECORD];
+	uint64_t len = make_record(record, no, s), most = 0;
+
+	for (uint64_t to = (at / CRASH_BLOCK + 1) * CRASH_BLOCK;
+	     to - at < len && to <= size; to += CRASH_BLOCK)
+		if (memcmp(home + at, record, to - at) == 0)
+			most = to - at;
+	return most;
+}
+
 /* A record that a killed writer had begun may be there up to the end of a
- * block. Returns the bytes that are there, 0 if none fits. */
+ * block. Returns the bytes that are there, 0 if none fits. Headers of one
+ * writer begin alike, so the record that fits best counts. */
 static uint64_t
 match_torn(struct crash_ledger *l, uint64_t at, uint64_t size)
 {
-	static uint8_t record[CRASH_RECORD];
+	uint8_t *best = NULL;
+	uint64_t most = 0;
 
 	for (int i = 0; i < CRASH_WRITERS; i++) {
 		struct crash_writer *w = &l->writer[i];
 
 		for (uint32_t s = 0; s < w->next_record &&
 		     s < CRASH_RECORDS; s++) {
-			uint64_t len, to = 0, most = 0;
+			uint64_t n = 0;
 
-			if (w->record[s] != CRASH_BEGUN &&
-			    w->record[s] != CRASH_TORN)
-				continue;
-			len = make_record(record, i, s);
-			for (to = (at / CRASH_BLOCK + 1) * CRASH_BLOCK;
-			     to - at < len && to <= size; to += CRASH_BLOCK)
-				if (memcmp(home + at, record, to - at) == 0)
-					most = to - at;
-			if (most) {
-				w->record[s] = CRASH_TORN;
-				return most;
+			if (w->record[s] == CRASH_BEGUN ||
+			    w->record[s] == CRASH_TORN)
+				n = match_beginning(i, s, at, size);
+			if (n > most) {
+				most = n;
+				best = &w->record[s];
 			}
 		}
 	}
-	return 0;
+	if (best)
+		*best = CRASH_TORN;
+	return most;
 }
 
 static uint64_t

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "shm/lane.h"
+#include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tests/crash.h"
@@ -148,7 +149,7 @@ engage(int no)
 static int
 run(const char *verb, const char *flag)
 {
-	int null, status;
+	int null, status = 0;
 	pid_t pid = fork();
 
 	if (pid == 0) {
@@ -191,8 +192,8 @@ strike_writer(int no)
 }
 
 /* The agent is found through the segment it serves. */
-static void
-strike_agent(void)
+static uint32_t
+agent_pid(void)
 {
 	char path[SPW_SEG_PATH_MAX];
 	struct spw_counters sum;
@@ -202,13 +203,21 @@ strike_agent(void)
 	if (spw_seg_path(getenv("SPILLWAY_SHM_DIR"), getenv("SPILLWAY_JOB"),
 			 path, sizeof(path)) < 0 ||
 	    spw_seg_attach(path, &map) < 0)
-		return;
+		return 0;
 	spw_lane_counters(&map, &sum);
 	cached += sum.bytes_written;
 	pid = atomic_load(&map.seg->drainer_pid);
+	spw_seg_detach(&map);
+	return spw_proc_start_time(pid) ? pid : 0;
+}
+
+static void
+strike_agent(void)
+{
+	uint32_t pid = agent_pid();
+
 	if (pid > 1 && kill((pid_t)pid, SIGKILL) == 0)
 		kills++;
-	spw_seg_detach(&map);
 }
 
 static void
@@ -228,22 +237,19 @@ strike(enum kill_kind kind)
 	}
 }
 
+/* An agent that lives, or that was started and is not in office yet, brings
+ * it home and has to be waited for; what is dead is recovered. */
 static void
 bring_home(enum kill_kind kind, unsigned long round)
 {
 	bool alone = kind == ALL_WRITERS || kind == EVERYBODY;
-	int r;
 
-	for (int i = 0; i < 200; i++) {
-		/* Recovery steps back where an agent is still at it. */
-		r = alone ? run("recover", "-y") : run("drain", "--wait");
-		if (r == 0)
-			break;
+	for (int i = 0; run("drain", "--wait") ||
+	     (alone && run("recover", "-y")); i++) {
+		if (i == 200)
+			die("bytes cannot be brought home in round", round);
 		spw_sys_sleep_us(20000);
 	}
-	if (r)
-		die(alone ? "recover fails" : "drain fails",
-		    (unsigned long)r);
 	if (alone && run("recover", "-y"))
 		die("a second recover fails in round", round);
 }
@@ -269,8 +275,40 @@ play_round(unsigned long round)
 			wait_for(&ledger->parked[i], "a writer hangs",
 				 (unsigned long)i);
 	bring_home(kind, round);
-	if (!crash_check(ledger))
+	if (!crash_check(ledger)) {
+		printf("killed: %s\n", kind_names[kind]);
 		die("a promise was broken in round", round);
+	}
+}
+
+/* Programs that go on writing see to a new agent, without fsync or close. */
+static void
+outlive_agent(void)
+{
+	int64_t since = spw_now_ms();
+	uint32_t first = 0, next = 0;
+
+	for (int i = 0; i < CRASH_WRITERS; i++)
+		engage(i);
+	atomic_store(&ledger->go, 1);
+	spw_sys_futex_wake(&ledger->go, INT_MAX);
+	while (!next || next == first) {
+		if (spw_now_ms() - since > PATIENCE_MS)
+			die("nobody starts a new agent", first);
+		next = agent_pid();
+		if (next && !first) {
+			first = next;
+			strike_agent();
+		}
+		spw_sys_sleep_us(10000);
+	}
+	atomic_store(&ledger->go, 0);
+	for (int i = 0; i < CRASH_WRITERS; i++)
+		wait_for(&ledger->parked[i], "a writer hangs",
+			 (unsigned long)i);
+	bring_home(AGENT, 0);
+	if (!crash_check(ledger))
+		die("a promise was broken", 0);
 }
 
 static void
@@ -344,6 +382,8 @@ main(int argc, char **argv)
 			ledger->writer[i].ops = 0;
 		}
 	}
+	begin_epoch();
+	outlive_agent();
 	for (int i = 0; i < CRASH_WRITERS; i++)
 		strike_writer(i);
 	if (!cached)
