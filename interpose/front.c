@@ -337,11 +337,13 @@ spw_front_look(void)
 	return attach(false) == 0;
 }
 
+/* A thread that was cancelled in the middle of our work leaves its lane as
+ * one that was killed: its beacon goes out, and others finish the work. */
 static void
 give_lane_back(void *unused)
 {
 	(void)unused;
-	if (my_lane.lane && my_epoch == spw_front.epoch)
+	if (my_lane.lane && my_epoch == spw_front.epoch && !spw_guard.busy)
 		spw_lane_release(&my_lane);
 	my_lane.lane = NULL;
 }

@@ -44,6 +44,8 @@ spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 
 	if (!spw_fdtab_grip(fd, g))
 		return false;
+	pthread_testcancel();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret->cancel);
 	ret->changes = changes;
 	spw_guard_enter();
 	if (changes)			/* the end may move */
@@ -81,6 +83,7 @@ spw_visit_end(struct spw_visit *v)
 	if (v->changes)
 		spw_unlock(&f->append);
 	spw_guard_leave();
+	pthread_setcancelstate(v->cancel, NULL);
 }
 
 int
@@ -153,5 +156,11 @@ int
 spw_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	   int (*truncate)(void *arg), void *arg)
 {
-	return spw_gate_resize(me, file, size, truncate, arg);
+	int cancel, r;
+
+	pthread_testcancel();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	r = spw_gate_resize(me, file, size, truncate, arg);
+	pthread_setcancelstate(cancel, NULL);
+	return r;
 }
