@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 
 #include "interpose/agent.h"
+#include "interpose/deep.h"
 #include "interpose/front.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
@@ -341,9 +342,17 @@ start_thread(const struct spw_map *map)
 	return r;
 }
 
-static int
-start_one(const struct spw_map *map, int64_t now)
+struct start {
+	const struct spw_map *map;
+	int64_t now;
+	int r;
+};
+
+static void
+start_one(void *arg)
 {
+	struct start *s = arg;
+	const struct spw_map *map = s->map;
 	int mode = spw_front_drainer_mode(), r = -ETIMEDOUT;
 	bool late = atomic_exchange(&drainer.started, 0) != 0;
 
@@ -353,11 +362,11 @@ start_one(const struct spw_map *map, int64_t now)
 			     atomic_load(&map->seg->drainer_epoch));
 		r = start_agent(map);
 		if (r == 0)
-			atomic_store(&drainer.started, now);
+			atomic_store(&drainer.started, s->now);
 	}
 	if (r < 0 && mode != SPW_DRAINER_AGENT)
 		r = start_thread(map);
-	return r;
+	s->r = r;
 }
 
 static void
@@ -385,12 +394,15 @@ is_coming(const struct spw_map *map, int64_t now)
 static int
 look(const struct spw_map *map, int64_t now)
 {
+	struct start s = { .map = map, .now = now };
 	int r = has_holder(map);
 
-	if (r > 0)
+	if (r > 0) {
 		atomic_store(&drainer.started, 0);
-	else if (r == 0 && !is_coming(map, now))
-		r = start_one(map, now);
+	} else if (r == 0 && !is_coming(map, now)) {
+		spw_deep_call(start_one, &s);
+		r = s.r;
+	}
 	if (r < 0) {
 		fail(now, -r);
 		return -ENODEV;

@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 #include "interpose/agent.h"
+#include "interpose/deep.h"
 #include "interpose/fdtab.h"
 #include "interpose/real.h"
 #include "interpose/signals.h"
+#include "shm/blocks.h"
 #include "shm/conf.h"
 #include "shm/job.h"
 #include "shm/lane.h"
@@ -31,6 +33,7 @@ static struct spw_dirs include, exclude;	/* free of links */
 static __thread struct spw_me my_lane;
 static __thread uint32_t my_epoch;
 static pthread_key_t lane_key;			/* gives lanes back */
+static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;	/* attaching */
 
 void
 spw_front_say(const char *what, int err)
@@ -162,17 +165,39 @@ create(const char *job)
 	return spw_seg_create(&req, &spw_front.map);
 }
 
+static bool
+has_a_home(const struct spw_map *map, uint32_t block)
+{
+	const struct spw_block *b = &map->blocks[block];
+
+	return b->file < map->counts[SPW_POOL_FILES] &&
+	       !(atomic_load(&map->files[b->file].flags) &
+		 SPW_FILE_UNLINKED) && spw_block_is_dirty(b);
+}
+
+/* Whether bytes wait to come home; those of removed files need not. */
+static bool
+holds_bytes(const struct spw_map *map)
+{
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_BLOCKS] / 64; i++) {
+		uint64_t bits = atomic_load(&map->dirty[i]);
+
+		for (; bits; bits &= bits - 1)
+			if (has_a_home(map, i * 64 +
+				       (uint32_t)__builtin_ctzll(bits)))
+				return true;
+	}
+	return false;
+}
+
 /* A segment nobody serves or uses and that holds bytes is a dead job's. */
 static bool
 is_stale(void)
 {
 	struct spw_map *map = &spw_front.map;
-	bool dirty = false;
 	int fd;
 
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_BLOCKS] / 64; i++)
-		dirty |= atomic_load(&map->dirty[i]) != 0;
-	if (!dirty)
+	if (!holds_bytes(map))
 		return false;
 	for (uint32_t i = 0; i < map->counts[SPW_POOL_PROCS]; i++)
 		if (atomic_load(&map->procs[i].pid) &&
@@ -246,11 +271,27 @@ settle_in(void)
 	return 0;
 }
 
+struct joining {
+	bool may_make;
+	int r;
+};
+
+static void
+join(void *arg)
+{
+	struct joining *j = arg;
+
+	do {			/* stale: the last to leave removed it */
+		j->r = find_segment(j->may_make);
+		if (j->r == 0)
+			j->r = settle_in();
+	} while (j->r == -ESTALE);
+}
+
 static int
 attach(bool may_make)
 {
-	static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
-	int r = 0;
+	struct joining j = { may_make, 0 };
 
 	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
 		return 0;
@@ -260,21 +301,16 @@ attach(bool may_make)
 	pthread_mutex_lock(&once);
 	if (!atomic_load(&spw_front.attached) &&
 	    !atomic_load(&spw_front.inert)) {
-		do {		/* stale: the last to leave removed it */
-			r = find_segment(may_make);
-			if (r < 0)
-				break;
-			r = settle_in();
-		} while (r == -ESTALE);
-		if (r < 0 && (may_make || r != -ENOENT)) {
+		spw_deep_call(join, &j);
+		if (j.r < 0 && (may_make || j.r != -ENOENT)) {
 			atomic_store(&spw_front.inert, true);
 			spw_front_say("no segment; the program runs without "
-				      "Spillway", -r);
+				      "Spillway", -j.r);
 		}
 	}
 	pthread_mutex_unlock(&once);
 	spw_guard_leave();
-	return r ? r : atomic_load(&spw_front.inert) ? -ENODEV : 0;
+	return j.r ? j.r : atomic_load(&spw_front.inert) ? -ENODEV : 0;
 }
 
 int
@@ -301,11 +337,13 @@ spw_front_look(void)
 	return attach(false) == 0;
 }
 
+/* A thread that was cancelled in the middle of our work leaves its lane as
+ * one that was killed: its beacon goes out, and others finish the work. */
 static void
 give_lane_back(void *unused)
 {
 	(void)unused;
-	if (my_lane.lane && my_epoch == spw_front.epoch)
+	if (my_lane.lane && my_epoch == spw_front.epoch && !spw_guard.busy)
 		spw_lane_release(&my_lane);
 	my_lane.lane = NULL;
 }
@@ -337,6 +375,8 @@ spw_front_forked(uint32_t child_proc)
 {
 	spw_front.epoch++;
 	my_lane.lane = NULL;
+	/* A thread that held it is not here. */
+	once = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	if (child_proc == SPW_NONE)
 		return;
 	spw_front.proc = child_proc;

@@ -114,19 +114,79 @@ touch(const void *buf, uint64_t n)
 }
 
 static int64_t
-append(struct spw_grip *g, const void *buf, uint64_t n)
+total(const struct iovec *iov, int n)
+{
+	uint64_t sum = 0;
+
+	if (n < 0 || n > IOV_MAX)
+		return -EINVAL;
+	if (spw_cache_bad_pointer(iov, (uint64_t)n * sizeof(*iov)))
+		return -EFAULT;
+	for (int i = 0; i < n; i++)
+		if (iov[i].iov_len > SSIZE_MAX)
+			return -EINVAL;
+	for (int i = 0; i < n; i++) {
+		if (spw_cache_is_alien(iov[i].iov_base, iov[i].iov_len))
+			return -EFAULT;
+		sum += SPW_MIN(iov[i].iov_len, CALL_MAX);
+	}
+	return (int64_t)SPW_MIN(sum, CALL_MAX);
+}
+
+/* Each vector in turn. */
+static int64_t
+write_vectors(struct spw_grip *g, const struct iovec *iov, int n,
+	      uint64_t left, uint64_t off)
+{
+	uint64_t done = 0;
+
+	for (int i = 0; i < n && left; i++) {
+		uint64_t len = SPW_MIN(iov[i].iov_len, left);
+		int64_t r = write_at(g, iov[i].iov_base, len, off + done);
+
+		if (r < 0)
+			return done ? (int64_t)done : r;
+		done += (uint64_t)r;
+		left -= (uint64_t)r;
+		if ((uint64_t)r < len)
+			break;
+	}
+	return (int64_t)done;
+}
+
+/* Bad memory faults here, where nothing is held. Returns how many vectors
+ * count: what comes before a bad address is written. */
+static int
+touch_all(const struct iovec *iov, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (spw_cache_bad_pointer(iov[i].iov_base, iov[i].iov_len))
+			return i + 1;
+		touch(iov[i].iov_base, iov[i].iov_len);
+	}
+	return n;
+}
+
+/*
+ * Under the lock of what gives the place: the file's end, or the position of
+ * the description. It moves when the bytes are there, so a killed writer
+ * leaves no gap to those who go on. Handlers wait: one that ends the process
+ * or jumps away comes before or after.
+ */
+static int64_t
+append(struct spw_grip *g, const struct iovec *iov, int n, uint64_t sum,
+       bool moves)
 {
 	uint64_t off;
 	int64_t r;
 
-	if (spw_cache_bad_pointer(buf, n))
-		return -EFAULT;
-	touch(buf, n);
+	n = touch_all(iov, n);
 	spw_guard_enter();
 	spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
 	off = atomic_load(&g->f->size);
-	r = is_too_far(off, n) ? -EFBIG : write_at(g, buf, n, off);
-	if (r > 0)
+	r = is_too_far(off, sum) ? -EFBIG
+				 : write_vectors(g, iov, n, sum, off);
+	if (r > 0 && moves)
 		atomic_store(&g->ofd->pos, off + (uint64_t)r);
 	spw_unlock(&g->f->append);
 	spw_guard_leave();
@@ -134,23 +194,42 @@ append(struct spw_grip *g, const void *buf, uint64_t n)
 }
 
 static int64_t
-write_here(struct spw_grip *g, const void *buf, uint64_t n)
+write_here(struct spw_grip *g, const struct iovec *iov, int n, uint64_t sum)
 {
 	uint64_t off;
 	int64_t r;
 
-	if (appends(g))
-		return append(g, buf, n);
-	off = atomic_load_explicit(&g->ofd->pos, memory_order_relaxed);
-	if (is_too_far(off, n))
-		return -EFBIG;
-	/* Position and bytes go together: a handler that ends the process or
-	 * jumps away comes before or after. */
+	n = touch_all(iov, n);
 	spw_guard_enter();
-	off = atomic_fetch_add(&g->ofd->pos, n);
-	r = write_at(g, buf, n, off);
-	if (r < (int64_t)n)
-		atomic_fetch_sub(&g->ofd->pos, n - (r < 0 ? 0 : (uint64_t)r));
+	spw_lock(g->me, SPW_LOCK_OFD, &g->ofd->lock);
+	off = atomic_load_explicit(&g->ofd->pos, memory_order_relaxed);
+	r = is_too_far(off, sum) ? -EFBIG
+				 : write_vectors(g, iov, n, sum, off);
+	if (r > 0)
+		atomic_store(&g->ofd->pos, off + (uint64_t)r);
+	spw_unlock(&g->ofd->lock);
+	spw_guard_leave();
+	return r;
+}
+
+/* off < 0: at the position, which moves. Linux appends whatever the offset,
+ * if the description does. */
+static int64_t
+write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off)
+{
+	int64_t sum = total(iov, n);
+	int64_t r;
+
+	if (sum <= 0)
+		return sum;
+	if (appends(g))
+		return append(g, iov, n, (uint64_t)sum, off < 0);
+	if (off < 0)
+		return write_here(g, iov, n, (uint64_t)sum);
+	if (is_too_far((uint64_t)off, (uint64_t)sum))
+		return -EFBIG;
+	spw_guard_enter();
+	r = write_vectors(g, iov, n, (uint64_t)sum, (uint64_t)off);
 	spw_guard_leave();
 	return r;
 }
@@ -176,6 +255,7 @@ is_final(struct spw_grip *g, int64_t r)
 SPW_WRAP ssize_t
 write(int fd, const void *buf, size_t n)
 {
+	struct iovec one = { (void *)buf, SPW_MIN(n, CALL_MAX) };
 	struct spw_grip g;
 	int64_t r;
 
@@ -183,7 +263,7 @@ write(int fd, const void *buf, size_t n)
 	    !may_write(&g))
 		return REAL(write)(fd, buf, n);
 	pthread_testcancel();
-	r = write_here(&g, buf, SPW_MIN(n, CALL_MAX));
+	r = write_all(&g, &one, 1, -1);
 	spw_fdtab_step(&g);
 	return is_final(&g, r) ? spw_ret(r) : REAL(write)(fd, buf, n);
 }
@@ -192,6 +272,7 @@ SPW_ALIAS(__write, write);
 SPW_WRAP ssize_t
 pwrite(int fd, const void *buf, size_t n, off_t off)
 {
+	struct iovec one = { (void *)buf, SPW_MIN(n, CALL_MAX) };
 	struct spw_grip g;
 	int64_t r;
 
@@ -199,20 +280,7 @@ pwrite(int fd, const void *buf, size_t n, off_t off)
 	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
 		return REAL(pwrite)(fd, buf, n, off);
 	pthread_testcancel();
-	n = SPW_MIN(n, CALL_MAX);
-	if (is_too_far((uint64_t)off, n)) {
-		r = -EFBIG;
-	} else if (appends(&g)) {
-		/* Linux appends whatever the offset; the position stays. */
-		uint64_t pos = atomic_load(&g.ofd->pos);
-
-		r = append(&g, buf, n);
-		atomic_store(&g.ofd->pos, pos);
-	} else {
-		spw_guard_enter();
-		r = write_at(&g, buf, n, (uint64_t)off);
-		spw_guard_leave();
-	}
+	r = write_all(&g, &one, 1, off);
 	return is_final(&g, r) ? spw_ret(r) : REAL(pwrite)(fd, buf, n, off);
 }
 SPW_ALIAS(pwrite64, pwrite);
@@ -292,104 +360,6 @@ __pread_chk(int fd, void *buf, size_t n, off_t off, size_t cap)
 }
 SPW_ALIAS(__pread64_chk, __pread_chk);
 
-static int64_t
-total(const struct iovec *iov, int n)
-{
-	uint64_t sum = 0;
-
-	if (n < 0 || n > IOV_MAX)
-		return -EINVAL;
-	if (spw_cache_bad_pointer(iov, (uint64_t)n * sizeof(*iov)))
-		return -EFAULT;
-	for (int i = 0; i < n; i++)
-		if (iov[i].iov_len > SSIZE_MAX)
-			return -EINVAL;
-	for (int i = 0; i < n; i++) {
-		if (spw_cache_is_alien(iov[i].iov_base, iov[i].iov_len))
-			return -EFAULT;
-		sum += SPW_MIN(iov[i].iov_len, CALL_MAX);
-	}
-	return (int64_t)SPW_MIN(sum, CALL_MAX);
-}
-
-/* Each vector in turn, from a range of the file reserved as a whole. */
-static int64_t
-write_vectors(struct spw_grip *g, const struct iovec *iov, int n,
-	      uint64_t left, uint64_t off)
-{
-	uint64_t done = 0;
-
-	for (int i = 0; i < n && left; i++) {
-		uint64_t len = SPW_MIN(iov[i].iov_len, left);
-		int64_t r = write_at(g, iov[i].iov_base, len, off + done);
-
-		if (r < 0)
-			return done ? (int64_t)done : r;
-		done += (uint64_t)r;
-		left -= (uint64_t)r;
-		if ((uint64_t)r < len)
-			break;
-	}
-	return (int64_t)done;
-}
-
-static int64_t
-append_vectors(struct spw_grip *g, const struct iovec *iov, int n,
-	       uint64_t sum)
-{
-	uint64_t off;
-	int64_t r;
-
-	/* What comes before a bad address is written. */
-	for (int i = 0; i < n; i++)
-		if (spw_cache_bad_pointer(iov[i].iov_base, iov[i].iov_len))
-			n = i + 1;
-		else
-			touch(iov[i].iov_base, iov[i].iov_len);
-	spw_guard_enter();
-	spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
-	off = atomic_load(&g->f->size);
-	r = is_too_far(off, sum) ? -EFBIG
-				 : write_vectors(g, iov, n, sum, off);
-	if (r > 0)
-		atomic_store(&g->ofd->pos, off + (uint64_t)r);
-	spw_unlock(&g->f->append);
-	spw_guard_leave();
-	return r;
-}
-
-/* off < 0: at the position, which moves. */
-static int64_t
-write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off,
-	  bool at_end)
-{
-	int64_t sum = total(iov, n);
-	uint64_t at, pos;
-	int64_t r;
-
-	if (sum <= 0)
-		return sum;
-	if (at_end) {
-		pos = atomic_load(&g->ofd->pos);
-		r = append_vectors(g, iov, n, (uint64_t)sum);
-		if (off >= 0)
-			atomic_store(&g->ofd->pos, pos);
-		return r;
-	}
-	if (off >= 0)
-		return is_too_far((uint64_t)off, (uint64_t)sum) ? -EFBIG
-		       : write_vectors(g, iov, n, (uint64_t)sum,
-				       (uint64_t)off);
-	if (is_too_far(atomic_load(&g->ofd->pos), (uint64_t)sum))
-		return -EFBIG;
-	at = atomic_fetch_add(&g->ofd->pos, (uint64_t)sum);
-	r = write_vectors(g, iov, n, (uint64_t)sum, at);
-	if (r < sum)
-		atomic_fetch_sub(&g->ofd->pos,
-				 (uint64_t)(sum - (r < 0 ? 0 : r)));
-	return r;
-}
-
 SPW_WRAP ssize_t
 writev(int fd, const struct iovec *iov, int n)
 {
@@ -401,7 +371,7 @@ writev(int fd, const struct iovec *iov, int n)
 		return REAL(writev)(fd, iov, n);
 	pthread_testcancel();
 	spw_guard_enter();
-	r = write_all(&g, iov, n, -1, appends(&g));
+	r = write_all(&g, iov, n, -1);
 	spw_guard_leave();
 	spw_fdtab_step(&g);
 	return is_final(&g, r) ? spw_ret(r) : REAL(writev)(fd, iov, n);
@@ -418,7 +388,7 @@ pwritev(int fd, const struct iovec *iov, int n, off_t off)
 		return REAL(pwritev)(fd, iov, n, off);
 	pthread_testcancel();
 	spw_guard_enter();
-	r = write_all(&g, iov, n, off, appends(&g));
+	r = write_all(&g, iov, n, off);
 	spw_guard_leave();
 	return is_final(&g, r) ? spw_ret(r) : REAL(pwritev)(fd, iov, n, off);
 }

@@ -44,7 +44,12 @@ spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 
 	if (!spw_fdtab_grip(fd, g))
 		return false;
+	pthread_testcancel();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret->cancel);
 	ret->changes = changes;
+	spw_guard_enter();
+	if (changes)			/* the end may move */
+		spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
 	spw_gate_close(g->me, g->t.file);
 	ret->err = spw_gate_settle(g->me, g->t.file);
 	if (ret->err == 0 && changes)
@@ -75,6 +80,10 @@ spw_visit_end(struct spw_visit *v)
 		atomic_store(&f->wtime, nanoseconds(&st.st_mtim));
 	}
 	spw_gate_open(v->g.me, v->g.t.file);
+	if (v->changes)
+		spw_unlock(&f->append);
+	spw_guard_leave();
+	pthread_setcancelstate(v->cancel, NULL);
 }
 
 int
@@ -147,5 +156,11 @@ int
 spw_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	   int (*truncate)(void *arg), void *arg)
 {
-	return spw_gate_resize(me, file, size, truncate, arg);
+	int cancel, r;
+
+	pthread_testcancel();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	r = spw_gate_resize(me, file, size, truncate, arg);
+	pthread_setcancelstate(cancel, NULL);
+	return r;
 }

@@ -19,13 +19,15 @@ int spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why);
  * A visit to the kernel: between begin and end the gate is closed, all bytes
  * are home, no block is cached and the kernel's position is ours; afterwards
  * size and position are read back. For calls like fallocate, sendfile or
- * lseek(SEEK_HOLE). False from begin: fd is not managed, call the kernel
+ * lseek(SEEK_HOLE). The thread cannot be cancelled in between, nobody would
+ * open the gate. False from begin: fd is not managed, call the kernel
  * plainly and do not end. Nothing in between may touch this file by us.
  */
 struct spw_visit {
 	struct spw_grip g;
 	int err;			/* of the write-back, negative */
 	bool changes;			/* the call may change size or data */
+	int cancel;			/* the thread's state before */
 };
 
 bool spw_visit_begin(int fd, bool changes, struct spw_visit *ret);

@@ -5,6 +5,8 @@ interpose_sources = \
 	interpose/agent.c \
 	interpose/agent.h \
 	interpose/api.c \
+	interpose/deep.c \
+	interpose/deep.h \
 	interpose/exec.c \
 	interpose/fdtab.c \
 	interpose/fdtab.h \
@@ -39,6 +41,7 @@ interpose_sources = \
 	interpose/stdio-bytes.c \
 	interpose/stdio-mode.c \
 	interpose/stdio-mode.h \
+	interpose/stdio-seek.c \
 	interpose/stdio-wide.c \
 	interpose/stdio-wscan.c \
 	interpose/stdio.c \

@@ -197,12 +197,16 @@ open_by_handle_at(int mount, struct file_handle *handle, int flags)
 SPW_WRAP int
 close(int fd)
 {
-	int err, r;
+	int cancel, err, r;
 
 	if (SPW_LIKELY(!spw_fdtab_has(fd)))
 		return REAL(close)(fd);
+	/* Both forget it, or none. */
+	pthread_testcancel();
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	err = spw_fdtab_closing(fd);
 	r = REAL(close)(fd);
+	pthread_setcancelstate(cancel, NULL);
 	if (r == 0 && err) {
 		errno = err;
 		return -1;

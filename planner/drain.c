@@ -202,14 +202,15 @@ work(struct spw_drainer *d, bool asked)
 	return (int)went;
 }
 
+/* stuck: all that is dirty failed a moment ago and waits for its next try. */
 static void
-rest(struct spw_drainer *d, int64_t ms)
+rest(struct spw_drainer *d, int64_t ms, bool stuck)
 {
 	struct spw_seg *seg = d->map->seg;
 	uint32_t state = spw_any_dirty(d->map) ? SPW_DRAINER_DELAYED
 					       : SPW_DRAINER_ASLEEP;
 
-	if (state == SPW_DRAINER_DELAYED)
+	if (state == SPW_DRAINER_DELAYED && !stuck)
 		ms = SPW_MIN(ms, SLICE_MS);
 	atomic_store(&seg->wake, state);
 	/* Looked at again after the state is up: who came before it saw
@@ -227,6 +228,7 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 	int64_t until = now + ms;
 
 	for (; now < until; now = spw_now_ms()) {
+		bool due;
 		int went = 0;
 
 		tidy(d, now);
@@ -234,11 +236,12 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		spw_home_secure(d);
 		if (is_asked(d->map))
 			return work(d, true);
-		if (is_due(d, now) || spw_is_short_of_room(d))
+		due = is_due(d, now) || spw_is_short_of_room(d);
+		if (due)
 			went = work(d, false);
 		if (went)
 			return went;
-		rest(d, SPW_MIN(until - now, TIDY_MS));
+		rest(d, SPW_MIN(until - now, TIDY_MS), due);
 	}
 	return 0;
 }

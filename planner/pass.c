@@ -50,9 +50,9 @@ spw_count_dirty(const struct spw_map *map)
 }
 
 static bool
-is_asked(const struct spw_map *map, uint32_t file)
+is_asked(const struct spw_drainer *d, uint32_t file)
 {
-	return atomic_load(&map->asks[file / 64]) >> file % 64 & 1;
+	return d->asked[file / 64] >> file % 64 & 1;
 }
 
 static bool
@@ -60,7 +60,7 @@ is_wanted(struct spw_drainer *d, uint32_t file, bool asked, int64_t now)
 {
 	const struct spw_file *f = &d->map->files[file];
 
-	if (is_asked(d->map, file))
+	if (is_asked(d, file))
 		return true;
 	if (asked || (d->homes[file].retry_at > now &&
 		      d->homes[file].gen == f->gen))
@@ -473,8 +473,10 @@ spw_pass(struct spw_drainer *d, bool asked)
 	uint32_t n, went = 0;
 
 	d->passes++;
+	/* The bits first, then how far the tickets go: who asks in between is
+	 * served now, or has left a bit for the next pass. */
 	for (uint32_t w = 0; w < nfiles / 64; w++) {
-		uint64_t bits = atomic_load(&map->asks[w]);
+		uint64_t bits = atomic_exchange(&map->asks[w], 0);
 
 		d->asked[w] = bits;
 		for (; bits; bits &= bits - 1) {
@@ -487,9 +489,6 @@ spw_pass(struct spw_drainer *d, bool asked)
 		}
 	}
 	n = collect(d, asked);
-	for (uint32_t w = 0; w < nfiles / 64; w++)
-		if (d->asked[w])
-			atomic_fetch_and(&map->asks[w], ~d->asked[w]);
 	for (uint32_t i = 0; i < n; i++) {
 		struct spw_block_state state;
 

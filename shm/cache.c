@@ -16,6 +16,10 @@
 
 enum { TRIES = 16, LOOK_NS = 1000000000 };
 
+/* The functions that keep a whole block on the stack stand alone: the threads
+ * of the program may have little of it. */
+#define ALONE __attribute__((noinline))
+
 struct piece {
 	uint64_t number;
 	uint32_t from, to;		/* within the block */
@@ -217,7 +221,7 @@ publish(struct spw_me *me, uint32_t file, struct batch *batch,
 
 /* A block with too many pieces is made whole by reading it from home; the
  * dirty pieces then join over bytes that are known. */
-static int
+static ALONE int
 make_whole(struct spw_me *me, const struct spw_target *t, uint64_t number)
 {
 	struct spw_map *map = me->map;
@@ -333,7 +337,7 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 
 enum found { FOUND, MISSING, MIXED };
 
-static enum found
+static ALONE enum found
 copy_locked(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 	    uint32_t from, uint32_t to, uint8_t *buf)
 {
@@ -412,7 +416,7 @@ read_home(const struct spw_target *t, uint8_t *buf, uint64_t n, uint64_t off)
 }
 
 /* Home first, then what the segment has on top, if it held still. */
-static int
+static ALONE int
 read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 	   const struct spw_key *key, uint32_t from, uint32_t to, uint8_t *buf)
 {

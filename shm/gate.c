@@ -145,6 +145,8 @@ spw_gate_ask(struct spw_me *me, uint32_t file)
 			if (r < 0)
 				return r;
 		}
+		/* A drainer that died may have taken the bit along. */
+		atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
 		spw_gate_hurry(map);
 	}
 	return atomic_load(&f->err_seq) == seq ? 0 : -atomic_load(&f->err);

@@ -68,8 +68,8 @@
  * then waits until no lane is inside that file. Truncation, settling before
  * a kernel operation, and leaving the cache happen behind a closed gate.
  *
- * LOCK ORDER (enum spw_lock_class): append, gate, fbucket, block, bucket;
- * ofd stands alone. A thread holds one lock of a class at most.
+ * LOCK ORDER (enum spw_lock_class): ofd, append, gate, fbucket, block,
+ * bucket. A thread holds one lock of a class at most.
  * The drainer never waits for a gate: its holder may be waiting for it.
  */
 #ifndef SPW_SHM_LAYOUT_H

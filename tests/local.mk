@@ -61,6 +61,7 @@ stdio_test_sources = \
 	interpose/stdio-bytes.c \
 	interpose/stdio-mode.c \
 	interpose/stdio-mode.h \
+	interpose/stdio-seek.c \
 	interpose/stdio-wide.c \
 	interpose/stdio-wscan.c \
 	interpose/stdio.c \
@@ -136,6 +137,7 @@ tests_scripts = \
 	tests/program-sort.sh \
 	tests/program-sqlite.sh \
 	tests/random-ops.sh \
+	tests/program-thread.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
 	tests/slowfs-faults.sh \
@@ -162,6 +164,7 @@ tests_scripts = \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
 	tests/twin-stdio.sh \
+	tests/twin-threads.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
 	tests/twin-unlink.sh
@@ -189,6 +192,7 @@ tests_helpers = \
 	tests/spawn-forms \
 	tests/stat-forms \
 	tests/stdio-forms \
+	tests/thread-forms \
 	tests/time-forms
 
 tests_call_errors_SOURCES = \
@@ -200,12 +204,16 @@ tests_odd_io_SOURCES = \
 tests_past_cache_SOURCES = \
 	tests/past-cache.c \
 	tests/told.h
+tests_thread_forms_SOURCES = \
+	tests/thread-forms.c \
+	tests/told.h
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
 tests_call_errors_LDADD =
 tests_odd_io_LDADD =
 tests_past_cache_LDADD =
+tests_thread_forms_LDADD = -lpthread
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread

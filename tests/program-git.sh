@@ -14,6 +14,9 @@ export GIT_COMMITTER_NAME=C GIT_COMMITTER_EMAIL=c@example.org
 export GIT_AUTHOR_DATE='2020-02-02 02:02:02 +0000'
 export GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
 
+# No gc but when told: it would go on in the background.
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=gc.auto GIT_CONFIG_VALUE_0=0
+
 cat >script <<'SCRIPT'
 set -e
 git -c init.defaultBranch=main init -q repo

@@ -97,7 +97,7 @@ RO_OP(rename)
 	memcpy(f->other, path, RO_PATH);
 }
 
-RO_OP(link)				/* another name, and the first one gone */
+RO_OP(link)			/* another name, and the first one gone */
 {
 	struct ro_file *f = &run->s->file[ro_file(op->r[3])];
 	char path[RO_PATH];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* random-ops-model.c -- what a file should hold, and the word when it does not */
+/* random-ops-model.c -- what a file should hold, and the word if it does not */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 struct ro_run ro_run;
 
 uint64_t
-ro_random(uint64_t *state)		/* xorshift64*, by Marsaglia and Vigna */
+ro_random(uint64_t *state)	/* xorshift64*, by Marsaglia and Vigna */
 {
 	uint64_t x = *state;
 

@@ -243,7 +243,7 @@ work(void *arg)
 			settle_own(w);
 		else
 			use_shared(w);
-		if (draw(w, 5000) == 0) {	/* a thread ends, another comes */
+		if (draw(w, 5000) == 0) {	/* another thread comes */
 			spw_lane_release(&w->me);
 			check(spw_lane_claim(&map, SPW_NONE, &w->me) == 0,
 			      "no lane");

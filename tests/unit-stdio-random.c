@@ -2,13 +2,13 @@
 /* unit-stdio-random.c -- the same random calls on libc's stream and on ours */
 
 /*
- * Every session opens a file twice, as a stream of libc and as one of ours,
+ * Every round opens a file twice, as a stream of libc and as one of ours,
  * makes the same calls on both and wants the same answers, the same errno and
  * the same bytes at the end. As long as the position was not moved, the file
  * grows at the same calls too; afterwards libc may have its buffer begin at a
  * block of the file, where ours begins at the position.
  *
- *	unit-stdio-random [sessions [seed]]
+ *	unit-stdio-random [rounds [seed]]
  */
 #include <locale.h>
 #include <stdio_ext.h>
@@ -457,7 +457,7 @@ open_one(int i, const char *mode, bool by_fd, int flags)
 	return fp;
 }
 
-/* Text for a session of wide characters: libc's fseek does not end on bytes
+/* Text for a round of wide characters: libc's fseek does not end on bytes
  * that are none. */
 static void
 write_text(void)
@@ -543,7 +543,7 @@ close_one(int i)
 }
 
 static void
-session(void)
+one_round(void)
 {
 	unsigned calls = rnd(CALLS);
 
@@ -569,22 +569,22 @@ session(void)
 int
 main(int argc, char **argv)
 {
-	unsigned long sessions = argc > 1 ? strtoul(argv[1], NULL, 0) : 4000;
+	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 0) : 4000;
 	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	char dir[] = "/tmp/unit-stdio.XXXXXX";
 
 	CHECK(mkdtemp(dir) && chdir(dir) == 0);
 	setlocale(LC_ALL, "C.UTF-8");
 	double_begin();
-	for (seed = first; seed < first + sessions; seed++) {
+	for (seed = first; seed < first + rounds; seed++) {
 		state = seed;
-		session();
+		one_round();
 		compare_bytes();
 		if (seed % 20 == 0)	/* start afresh now and then */
 			for (int i = 0; i < 2; i++)
 				(void)unlink(name[i]);
 	}
-	CHECK(double_counts.opened > sessions / 3);
+	CHECK(double_counts.opened > rounds / 3);
 	CHECK(double_counts.reads > 0 && double_counts.writes > 0);
 	CHECK(double_counts.left > 0);
 	for (int i = 0; i < 2; i++)

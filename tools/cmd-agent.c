@@ -90,8 +90,18 @@ is_home(struct spw_map *map)
 	return !left.bytes;
 }
 
+/* Somebody deleted the segment's file, so nobody can come after us. */
+static bool
+is_deleted(const struct spw_map *map)
+{
+	struct stat st;
+
+	return stat(map->path, &st) < 0 || st.st_ino != map->ino;
+}
+
 /* What fails stays dirty and is tried again every second, for as long as it
- * takes: nobody else would do it. */
+ * takes: nobody else would do it. Unless even the names are gone: then one
+ * long last try has to be enough. */
 static void
 serve(struct spw_map *map, struct spw_drainer *d)
 {
@@ -103,6 +113,9 @@ serve(struct spw_map *map, struct spw_drainer *d)
 		(void)spw_drainer_serve(d, SERVE_MS);
 		if (!spw_drainer_is_deserted(d) || !is_home(map)) {
 			quiet_since = 0;
+			if (is_deleted(map) && spw_drainer_is_deserted(d) &&
+			    spw_drainer_finish(d, -1) < 0)
+				return;
 			continue;
 		}
 		if (!quiet_since)
