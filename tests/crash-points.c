@@ -174,7 +174,7 @@ main(int argc, char **argv)
 		for (int k = 3; k < argc; k++)
 			if (all || strncmp(argv[k], "adopt-", 6) == 0)
 				play(ADOPTER, argv[i], argv[k],
-				     SPW_MIN(most, ADOPT_MOST));
+				     all ? ADOPT_MOST : 1);
 	cast_end();
 	printf("%d names, %lu scenes;", argc - 3, scenes);
 	for (int i = 0; i < ROLES; i++)
