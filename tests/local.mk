@@ -136,8 +136,8 @@ tests_scripts = \
 	tests/program-shell.sh \
 	tests/program-sort.sh \
 	tests/program-sqlite.sh \
-	tests/random-ops.sh \
 	tests/program-thread.sh \
+	tests/random-ops.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
 	tests/slowfs-faults.sh \
