@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# program-python-forkserver.sh -- Python's own tests of multiprocessing by forkserver
+# program-python-forkserver.sh -- Python's own tests of multiprocessing by
+# forkserver
 
 . tests/functions.sh
 . "$srcdir/program-functions.sh"
