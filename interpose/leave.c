@@ -47,6 +47,9 @@ spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 	pthread_testcancel();
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret->cancel);
 	ret->changes = changes;
+	spw_guard_enter();
+	if (changes)			/* the end may move */
+		spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
 	spw_gate_close(g->me, g->t.file);
 	ret->err = spw_gate_settle(g->me, g->t.file);
 	if (ret->err == 0 && changes)
@@ -77,6 +80,9 @@ spw_visit_end(struct spw_visit *v)
 		atomic_store(&f->wtime, nanoseconds(&st.st_mtim));
 	}
 	spw_gate_open(v->g.me, v->g.t.file);
+	if (v->changes)
+		spw_unlock(&f->append);
+	spw_guard_leave();
 	pthread_setcancelstate(v->cancel, NULL);
 }
 

@@ -126,7 +126,8 @@ open_as(struct core_door *c, const char *name, struct spw_target *ret_target,
 	return true;
 }
 
-/* A file that is only looked at, and a name that comes to nothing. */
+/* A file that is only looked at, a name that comes to nothing, and waiting
+ * for everything to be home, whichever drainer it is that answers. */
 static int
 core_visit(struct crash_door *door)
 {
@@ -142,7 +143,7 @@ core_visit(struct crash_door *door)
 	close(t.fd);
 	(void)spw_name_add(&c->me, own, gen, "/nowhere/at/all");
 	spw_name_remove(&c->me, own, gen, "/nowhere/at/all");
-	return 0;
+	return spw_gate_settle(&c->me, own);
 }
 
 struct crash_door *

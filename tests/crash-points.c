@@ -40,8 +40,9 @@ dies(pid_t *pid, int watched, uint64_t ops)
 	while (waitpid(*pid, &status, WNOHANG) != *pid) {
 		if (atomic_load(&cast_ledger->bad))
 			cast_die("a process found something wrong", scenes);
-		if (spw_now_ms() - since > SCENE_MS &&
-		    cast_ledger->writer[watched].ops >= ops)
+		if (spw_now_ms() - since > 10 * SCENE_MS ||
+		    (spw_now_ms() - since > SCENE_MS &&
+		     cast_ledger->writer[watched].ops >= ops))
 			return false;
 		spw_sys_sleep_us(100);
 	}

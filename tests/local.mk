@@ -136,6 +136,7 @@ tests_scripts = \
 	tests/program-shell.sh \
 	tests/program-sort.sh \
 	tests/program-sqlite.sh \
+	tests/program-thread.sh \
 	tests/random-ops.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \

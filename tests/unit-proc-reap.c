@@ -68,6 +68,7 @@ outlive_parent(void)
 		check(spw_proc_claim(&map, &parent) == 0, "no record");
 		check(spw_proc_copy(&me, parent, child) == 0, "no record");
 		if (fork() == 0) {
+			alarm(60);	/* not longer than the test */
 			check(read(go[0], &byte, 1) == 1, "read");
 			spw_proc_settle_in(&map, *child);
 			check(write(ready[1], "", 1) == 1, "write");

@@ -543,7 +543,7 @@ close_one(int i)
 }
 
 static void
-round(void)
+one_round(void)
 {
 	unsigned calls = rnd(CALLS);
 
@@ -578,7 +578,7 @@ main(int argc, char **argv)
 	double_begin();
 	for (seed = first; seed < first + rounds; seed++) {
 		state = seed;
-		round();
+		one_round();
 		compare_bytes();
 		if (seed % 20 == 0)	/* start afresh now and then */
 			for (int i = 0; i < 2; i++)
