@@ -147,6 +147,7 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
 	tests/twin-append-cut.sh \
+	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
 	tests/twin-denied.sh \
