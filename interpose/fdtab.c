@@ -238,7 +238,9 @@ see(int fd, struct statx *stx, char *path, size_t cap,
 		.mtime = nanoseconds(&stx->stx_mtime), .size = stx->stx_size,
 		.path = path, .pid = (uint32_t)spw_sys_getpid(), .fd = fd,
 	};
-	return path_of(fd, path, cap);
+	if (!path_of(fd, path, cap))
+		path[0] = '\0';		/* after chroot there is no /proc */
+	return true;
 }
 
 void
@@ -270,6 +272,8 @@ spw_fdtab_opened(int fd, int flags)
 	/* The drainer would find no way to it. */
 	if (!known && stx.stx_nlink == 0)
 		why = SPW_BYPASS_TMPFILE;
+	if (!path[0])
+		why = SPW_BYPASS_NO_REOPEN;
 	if (!me || !manage(me, fd, ofd_flags(flags) |
 			   (fd == STDOUT_FILENO ? SPW_OFD_STDOUT : 0), &seen))
 		return;

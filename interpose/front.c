@@ -161,7 +161,7 @@ create(const char *job)
 	};
 
 	if (!req.bytes)
-		return -EINVAL;
+		return -ECANCELED;	/* the reason was told */
 	return spw_seg_create(&req, &spw_front.map);
 }
 
@@ -304,8 +304,9 @@ attach(bool may_make)
 		spw_deep_call(join, &j);
 		if (j.r < 0 && (may_make || j.r != -ENOENT)) {
 			atomic_store(&spw_front.inert, true);
-			spw_front_say("no segment; the program runs without "
-				      "Spillway", -j.r);
+			if (j.r != -ECANCELED)
+				spw_front_say("no segment; the program runs "
+					      "without Spillway", -j.r);
 		}
 	}
 	pthread_mutex_unlock(&once);

@@ -252,9 +252,15 @@ write_all(int fd, struct iovec *iov, uint32_t n, uint64_t off)
 static void
 note_failure(struct spw_drainer *d, uint32_t file, int err)
 {
-	spw_file_fail(&d->map->files[file], -err);
-	d->homes[file].retry_at = spw_now_ms() + RETRY_MS;
-	d->homes[file].gen = d->map->files[file].gen;
+	struct spw_file *f = &d->map->files[file];
+	struct spw_home *h = &d->homes[file];
+
+	/* The same bytes failing again are no news, unless somebody asks. */
+	if (!h->retry_at || h->gen != f->gen || is_asked(d, file) ||
+	    atomic_load(&f->err) != -err)
+		spw_file_fail(f, -err);
+	h->retry_at = spw_now_ms() + RETRY_MS;
+	h->gen = f->gen;
 }
 
 static int
@@ -298,6 +304,8 @@ flush_run(struct spw_drainer *d)
 	SPW_FAILPOINT("drain-arrived");
 	if (r < 0)
 		note_failure(d, run->file, r);
+	else
+		d->homes[run->file].retry_at = 0;
 	run->nblocks = run->niov = run->nextents = 0;
 }
 

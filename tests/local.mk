@@ -147,19 +147,25 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-shape.sh \
 	tests/twin-append-cut.sh \
+	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
+	tests/twin-denied.sh \
 	tests/twin-exec.sh \
 	tests/twin-fork.sh \
+	tests/twin-home-errors.sh \
+	tests/twin-lost-preload.sh \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
 	tests/twin-odd-io.sh \
 	tests/twin-outside.sh \
 	tests/twin-past-cache.sh \
+	tests/twin-places.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
 	tests/twin-signal.sh \
+	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
@@ -181,8 +187,10 @@ tests_helpers = \
 	tests/crash-step \
 	tests/crash-writers \
 	tests/crowd \
+	tests/deny \
 	tests/exec-forms \
 	tests/fork-forms \
+	tests/home-errors \
 	tests/list-features \
 	tests/name-forms \
 	tests/odd-io \
@@ -198,6 +206,9 @@ tests_helpers = \
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h
+tests_home_errors_SOURCES = \
+	tests/home-errors.c \
+	tests/told.h
 tests_odd_io_SOURCES = \
 	tests/odd-io.c \
 	tests/told.h
@@ -211,6 +222,8 @@ tests_thread_forms_SOURCES = \
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
 tests_call_errors_LDADD =
+tests_deny_LDADD =
+tests_home_errors_LDADD =
 tests_odd_io_LDADD =
 tests_past_cache_LDADD =
 tests_thread_forms_LDADD = -lpthread

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# twin-bare.sh -- LD_PRELOAD alone: an agent or a thread drains; or disabled
+
+. tests/functions.sh
+
+cat >steps.sh <<'STEPS'
+set -e
+for i in 1 2 3 4 5; do
+	head -c $((i * 30000)) /dev/zero | tr '\0' $i |
+		dd of=f$i bs=1000 2>/dev/null
+done
+cat f1 f2 | sort >sorted
+dd if=f5 of=f1 bs=100 seek=7 count=9 conv=notrunc 2>/dev/null
+rm f2
+mv f3 f2
+wc -c f*
+STEPS
+
+bare()
+{
+	LD_PRELOAD=$preload SPILLWAY_INCLUDE=$scratch/home "$@"
+}
+
+mkdir a
+(cd a && plain bash ../steps.sh) >plain.out
+
+for drainer in agent thread auto; do
+	mkdir b-$drainer
+	(cd b-$drainer && SPILLWAY_JOB=bare-$drainer \
+		SPILLWAY_DRAINER=$drainer bare bash ../steps.sh) >spilled.out
+	diff -u plain.out spilled.out || fail "$drainer: saw something else"
+	for i in $(seq 100); do
+		! diff -rq a b-$drainer >/dev/null || break
+		sleep 0.1
+	done
+	diff -r a b-$drainer || fail "$drainer: contents differ"
+done
+
+# The agent leaves when there is nothing left to do, with the segment.
+for i in $(seq 200); do
+	compgen -G "$shm_dir/*/bare-agent.seg" >/dev/null || break
+	sleep 0.1
+done
+! compgen -G "$shm_dir/*/bare-agent.seg" >/dev/null ||
+	fail "the agent or its segment stays"
+
+rm -rf "${shm_dir:?}"/*
+mkdir b-off
+(cd b-off && SPILLWAY_DISABLE=1 bare bash ../steps.sh) >spilled.out 2>&1
+diff -u plain.out spilled.out || fail "disabled: saw something else"
+diff -r a b-off || fail "disabled: contents differ"
+[ -z "$(ls -A "$shm_dir")" ] || fail "disabled, but made a segment"

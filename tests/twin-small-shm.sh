@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# twin-small-shm.sh -- a shared memory of 64 MiB, a full, absent or closed one
+
+. tests/functions.sh
+
+crowd=$top_builddir/tests/crowd
+mkdir a
+(cd a && plain "$crowd" large 100) >plain.out
+
+twin()
+{
+	local name=$1
+
+	mkdir "$name"
+	(cd "$name" && "$spillway" run --receipt "$receipt" \
+		"${spilled_flags[@]}" -- "$crowd" large 100) \
+		>spilled.out 2>spilled.err || fail "$name: $(cat spilled.err)"
+	diff -u plain.out spilled.out || fail "$name: saw something else"
+	diff -r a "$name" || fail "$name: files differ"
+	rm -r "$name"
+}
+
+# What a bare preload does where no segment can be: one line, and no harm.
+bare()
+{
+	local name=$1
+
+	mkdir "$name"
+	(cd "$name" && LD_PRELOAD=$preload SPILLWAY_SHM_DIR=$2 \
+		SPILLWAY_INCLUDE=$scratch/home "$crowd" large 100) \
+		>spilled.out 2>spilled.err || fail "$name: $(cat spilled.err)"
+	diff -u plain.out spilled.out || fail "$name: saw something else"
+	diff -r a "$name" || fail "$name: files differ"
+	[ "$(wc -l <spilled.err)" = 1 ] ||
+		{ cat spilled.err; fail "$name: not one line"; }
+	grep -q '^spillway: ' spilled.err || fail "$name: no warning"
+	rm -r "$name"
+}
+
+bare absent "$scratch/nowhere"
+touch file
+bare not-a-directory "$scratch/home/file"
+if [ "$(id -u)" != 0 ]; then
+	mkdir closed
+	chmod 0555 closed
+	bare closed "$scratch/home/closed"
+	cannot "a file system of 64 MiB takes root"
+fi
+
+mkdir "$scratch/small"
+at_end 'umount "$scratch/small" 2>/dev/null'
+mount -t tmpfs -o size=64m none "$scratch/small" ||
+	cannot "no right to mount a file system"
+export SPILLWAY_SHM_DIR=$scratch/small
+twin small
+counter_above bytes_absorbed 60000000
+counter_is bytes_undrained 0
+! "$spillway" run --tiers ram@1G -- true 2>spilled.err ||
+	fail "1 GiB in 64 MiB"
+grep -q 'hint: write ram@' spilled.err || fail "no hint"
+SPILLWAY_TIERS=ram@1G bare asks-for-more "$scratch/small"
+
+# Others filled it.
+head -c 61M /dev/zero >"$scratch/small/others"
+bare nearly-full "$scratch/small"
+head -c 4M /dev/zero >>"$scratch/small/others" 2>/dev/null || :
+bare full "$scratch/small"
