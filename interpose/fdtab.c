@@ -9,6 +9,8 @@
 #include "shm/proc.h"
 #include "shm/text.h"
 
+enum { SECURE_US = 30, SECURE_TRIES = 3000 };	/* 0.1 s at most */
+
 _Atomic uint32_t spw_fdtab[SPW_FD_MAX];
 
 static int64_t
@@ -299,6 +301,28 @@ spw_fdtab_inherited(int fd)
 		(void)spw_leave(fd, SPW_BYPASS_EXEC);
 }
 
+/*
+ * The last one to have the file open waits until the drainer has it: a moment
+ * later it may be renamed or deleted by a program without us, and nobody
+ * could tell where its bytes belong. The path noted at open is the second
+ * best, for those who are killed here.
+ */
+static void
+wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd)
+{
+	struct spw_file *f = &me->map->files[ofd->file];
+
+	if (!spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
+	    atomic_load(&f->opens) > 1 || atomic_load(&ofd->refs) > 1)
+		return;
+	for (int i = 0; i < SECURE_TRIES && spw_file_is_unsettled(f) &&
+	     atomic_load(&f->handled) !=
+	     atomic_load(&me->map->seg->drainer_epoch); i++) {
+		spw_gate_hurry(me->map);
+		spw_sys_sleep_us(SECURE_US);
+	}
+}
+
 int
 spw_fdtab_closing(int fd)
 {
@@ -312,6 +336,7 @@ spw_fdtab_closing(int fd)
 	me = ofd ? spw_front_me() : NULL;
 	if (!me)
 		return 0;
+	wait_until_secured(me, &me->map->ofds[ofd - 1]);
 	err = spw_ofd_error(me->map, &me->map->ofds[ofd - 1]);
 	(void)spw_proc_set_fd(me, spw_front.proc, fd, 0);
 	spw_ofd_unref(me, ofd - 1);

@@ -5,6 +5,9 @@
 . tests/functions.sh
 . "$srcdir/program-functions.sh"
 requires make --version
+case $top_srcdir$top_builddir in
+*[[:space:]]*) cannot "configure refuses absolute names with blanks" ;;
+esac
 requires_file "$top_builddir/config.status" "not configured"
 [ "$top_srcdir" != "$top_builddir" ] ||
 	cannot "the sources hold a build, make would use it"

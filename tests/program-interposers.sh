@@ -42,7 +42,7 @@ both_ways()
 	with "$preload:$1"
 }
 
-other=$top_builddir/.libs/program-interposer.so
+other=$built/.libs/program-interposer.so
 requires_file "$other" "the other library is not built"
 export INTERPOSER_OUT=$scratch/interposer.out
 both_ways "$other"
