@@ -136,7 +136,8 @@ ofd_flags(int flags)
 		[O_ACCMODE] = 0,	/* for ioctl alone */
 	};
 
-	return modes[flags & O_ACCMODE] | (flags & O_APPEND ? SPW_OFD_APPEND : 0);
+	return modes[flags & O_ACCMODE] |
+	       (flags & O_APPEND ? SPW_OFD_APPEND : 0);
 }
 
 /* Why this opening cannot be cached, if so. */

@@ -521,8 +521,9 @@ main(int argc, char **argv)
 	static const struct { const char *name; void (*run)(void); } all[] = {
 		{ "map-shared", map_shared }, { "map-private", map_private },
 		{ "direct", direct }, { "nameless", nameless },
-		{ "unnamed", unnamed }, { "path-only", path_only }, 
-		{ "synchronous", synchronous }, { "sending", sending }, { "splicing", splicing },
+		{ "unnamed", unnamed }, { "path-only", path_only },
+		{ "synchronous", synchronous }, { "sending", sending },
+		{ "splicing", splicing },
 		{ "copying", copying }, { "posix-aio", posix_aio },
 		{ "kernel-aio", kernel_aio }, { "io-uring", io_uring },
 		{ "by-number", by_number },

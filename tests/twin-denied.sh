@@ -19,7 +19,8 @@ twin()
 		-- "$top_builddir/tests/crowd" threads) \
 		>spilled.out 2>spilled.err || status=$?
 	[ $status != 77 ] || cannot "no seccomp filters here"
-	[ $status = 0 ] || { cat spilled.err; fail "$name: ended with $status"; }
+	[ $status = 0 ] ||
+		{ cat spilled.err; fail "$name: ended with $status"; }
 	diff -u plain.out spilled.out || fail "$name: saw something else"
 	diff -r a "$name" || fail "$name: files differ"
 	counter_is bytes_undrained 0

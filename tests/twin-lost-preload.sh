@@ -50,7 +50,13 @@ env -i /bin/sh -c 'echo from a child without it' >&5
 echo and more >&5
 exec 5>&-
 cat two | wc -c
-(echo one; echo two; env -i /bin/echo three; dd if=one bs=10 count=1 2>/dev/null; echo four) >three
+(
+	echo one
+	echo two
+	env -i /bin/echo three
+	dd if=one bs=10 count=1 2>/dev/null
+	echo four
+) >three
 cat three
 (echo a; ls /nonexistent; echo b) >four 2>&1 || :
 { cat; echo tail; } <three >>four
