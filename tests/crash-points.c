@@ -89,6 +89,7 @@ play_writer(const char *point)
 	cast_engage(0, point);
 	cast_go();
 	died = dies(&cast_writer[0], 0, enough(0));
+	cast_kill(&cast_writer[0]);	/* or it dies while we wait for it */
 	close_scene();
 	return died;
 }
@@ -126,8 +127,8 @@ play_adopter(const char *first, const char *point)
 		cast_hire(point);
 		died = dies(&cast_drainer, 1, enough(1));
 	}
-	if (!died && cast_drainer)
-		cast_kill(&cast_drainer);
+	cast_kill(&cast_drainer);
+	cast_kill(&cast_writer[0]);
 	close_scene();
 	return died;
 }
