@@ -21,7 +21,11 @@ means()
 	[ "$got" = "$expected" ] || fail "$*: $got, expected $expected"
 }
 
-run="$PWD/bin/spillway run --"
+command=$PWD/bin/spillway
+case $command in
+*[!A-Za-z0-9/._-]*) command="'$command'" ;;
+esac
+run="$command run --"
 means "mpirun -n 4 $run ./a.out -n 9" -n 4 ./a.out -n 9
 means "mpirun -np 4 --map-by node -x PATH $run app" \
 	-np 4 --map-by node -x PATH app
@@ -36,7 +40,7 @@ means "srun -N 2 -n8 --ntasks-per-node=4 -c 2 -l $run app -c 3" \
 means "srun --mpi pmix -p debug -t 10 -u $run app" \
 	srun --mpi pmix -p debug -t 10 -u app
 means "mpirun -n 1 $run a : -n 2 $run b c" -n 1 a : -n 2 b c
-means "mpirun -n 1 $PWD/bin/spillway run --tiers 'ram@1G nvme:/x' -- app" \
+means "mpirun -n 1 $command run --tiers 'ram@1G nvme:/x' -- app" \
 	--run-option --tiers --run-option 'ram@1G nvme:/x' -n 1 app
 fails_with 125 bash "$wrapper" --dry-run -n 4 2>/dev/null
 

@@ -48,7 +48,7 @@ refused 125 E174 '32-bit' -- ./small
 refused 125 E174 'another processor' -- ./foreign
 
 # A script is as good as its interpreter, also by way of env.
-printf '#!%s/static\n' "$PWD" >script
+printf '#!%s/static\n' "$here" >script
 printf '#!/usr/bin/env static\n' >by-env
 printf 'echo "no interpreter, $1"\n' >bare
 chmod +x script by-env bare
