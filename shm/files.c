@@ -346,9 +346,9 @@ spw_bypass_name(enum spw_bypass why)
 {
 	static const char *const names[SPW_BYPASS_COUNT] = {
 		"none", "mmap", "direct", "sync", "stdio", "freopen", "exec",
-		"io_uring", "aio", "no-room", "no-reopen", "io-error",
-		"rlimit", "scm-rights", "tmpfile", "path-too-long", "clone",
-		"lease", "sendfile", "outside",
+		"io_uring", "aio", "no-room", "no-reopen", "rlimit",
+		"scm-rights", "tmpfile", "path-too-long", "clone", "lease",
+		"sendfile", "outside",
 	};
 
 	return why < SPW_BYPASS_COUNT ? names[why] : "unknown";

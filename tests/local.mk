@@ -145,6 +145,7 @@ tests_scripts = \
 	tests/source-layers.sh \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
+	tests/source-reasons.sh \
 	tests/source-shape.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-bare.sh \
