@@ -48,21 +48,22 @@ if [ "$(id -u)" != 0 ]; then
 	cannot "a file system of 64 MiB takes root"
 fi
 
-mkdir "$scratch/small"
-at_end 'umount "$scratch/small" 2>/dev/null'
-mount -t tmpfs -o size=64m none "$scratch/small" ||
+small=${here%/home}/small		# its name must have no blank
+mkdir "$small"
+at_end 'umount "$small" 2>/dev/null'
+mount -t tmpfs -o size=64m none "$small" ||
 	cannot "no right to mount a file system"
-export SPILLWAY_SHM_DIR=$scratch/small
+export SPILLWAY_SHM_DIR=$small
 twin small
 counter_above bytes_absorbed 60000000
 counter_is bytes_undrained 0
 ! "$spillway" run --tiers ram@1G -- true 2>spilled.err ||
 	fail "1 GiB in 64 MiB"
 grep -q 'hint: write ram@' spilled.err || fail "no hint"
-SPILLWAY_TIERS=ram@1G bare asks-for-more "$scratch/small"
+SPILLWAY_TIERS=ram@1G bare asks-for-more "$small"
 
 # Others filled it.
-head -c 61M /dev/zero >"$scratch/small/others"
-bare nearly-full "$scratch/small"
-head -c 4M /dev/zero >>"$scratch/small/others" 2>/dev/null || :
-bare full "$scratch/small"
+head -c 61M /dev/zero >"$small/others"
+bare nearly-full "$small"
+head -c 4M /dev/zero >>"$small/others" 2>/dev/null || :
+bare full "$small"
