@@ -252,36 +252,51 @@ is_final(struct spw_grip *g, int64_t r)
 	return true;
 }
 
-SPW_WRAP ssize_t
-write(int fd, const void *buf, size_t n)
+/* The wrappers of the four commonest calls do nothing themselves, so that
+ * those who are not ours pay for a test and a jump. */
+static __attribute__((noinline)) ssize_t
+managed_write(int fd, const void *buf, size_t n)
 {
 	struct iovec one = { (void *)buf, SPW_MIN(n, CALL_MAX) };
 	struct spw_grip g;
 	int64_t r;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
-	    !may_write(&g))
+	if (!spw_fdtab_grip(fd, &g) || !may_write(&g))
 		return REAL(write)(fd, buf, n);
 	pthread_testcancel();
 	r = write_all(&g, &one, 1, -1);
 	spw_fdtab_step(&g);
 	return is_final(&g, r) ? spw_ret(r) : REAL(write)(fd, buf, n);
 }
-SPW_ALIAS(__write, write);
 
 SPW_WRAP ssize_t
-pwrite(int fd, const void *buf, size_t n, off_t off)
+write(int fd, const void *buf, size_t n)
+{
+	return SPW_LIKELY(!spw_fdtab_has(fd)) ? REAL(write)(fd, buf, n)
+					      : managed_write(fd, buf, n);
+}
+SPW_ALIAS(__write, write);
+
+static __attribute__((noinline)) ssize_t
+managed_pwrite(int fd, const void *buf, size_t n, off_t off)
 {
 	struct iovec one = { (void *)buf, SPW_MIN(n, CALL_MAX) };
 	struct spw_grip g;
 	int64_t r;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || is_no_offset(off) ||
-	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
+	if (is_no_offset(off) || !spw_fdtab_grip(fd, &g) || !may_write(&g))
 		return REAL(pwrite)(fd, buf, n, off);
 	pthread_testcancel();
 	r = write_all(&g, &one, 1, off);
 	return is_final(&g, r) ? spw_ret(r) : REAL(pwrite)(fd, buf, n, off);
+}
+
+SPW_WRAP ssize_t
+pwrite(int fd, const void *buf, size_t n, off_t off)
+{
+	return SPW_LIKELY(!spw_fdtab_has(fd))
+	       ? REAL(pwrite)(fd, buf, n, off)
+	       : managed_pwrite(fd, buf, n, off);
 }
 SPW_ALIAS(pwrite64, pwrite);
 SPW_ALIAS(__pwrite64, pwrite);
@@ -312,33 +327,46 @@ read_here(struct spw_grip *g, void *buf, uint64_t n)
 	return r;
 }
 
-SPW_WRAP ssize_t
-read(int fd, void *buf, size_t n)
+static __attribute__((noinline)) ssize_t
+managed_read(int fd, void *buf, size_t n)
 {
 	struct spw_grip g;
 	int64_t r;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
-	    !g.t.readable)
+	if (!spw_fdtab_grip(fd, &g) || !g.t.readable)
 		return REAL(read)(fd, buf, n);
 	pthread_testcancel();
 	r = read_here(&g, buf, SPW_MIN(n, CALL_MAX));
 	spw_fdtab_step(&g);
 	return spw_ret(r);
 }
-SPW_ALIAS(__read, read);
 
 SPW_WRAP ssize_t
-pread(int fd, void *buf, size_t n, off_t off)
+read(int fd, void *buf, size_t n)
+{
+	return SPW_LIKELY(!spw_fdtab_has(fd)) ? REAL(read)(fd, buf, n)
+					      : managed_read(fd, buf, n);
+}
+SPW_ALIAS(__read, read);
+
+static __attribute__((noinline)) ssize_t
+managed_pread(int fd, void *buf, size_t n, off_t off)
 {
 	struct spw_grip g;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || is_no_offset(off) ||
-	    !spw_fdtab_grip(fd, &g) || !g.t.readable)
+	if (is_no_offset(off) || !spw_fdtab_grip(fd, &g) || !g.t.readable)
 		return REAL(pread)(fd, buf, n, off);
 	pthread_testcancel();
 	return spw_ret(spw_cache_read(g.me, &g.t, buf, SPW_MIN(n, CALL_MAX),
 				      (uint64_t)off));
+}
+
+SPW_WRAP ssize_t
+pread(int fd, void *buf, size_t n, off_t off)
+{
+	return SPW_LIKELY(!spw_fdtab_has(fd))
+	       ? REAL(pread)(fd, buf, n, off)
+	       : managed_pread(fd, buf, n, off);
 }
 SPW_ALIAS(pread64, pread);
 SPW_ALIAS(__pread64, pread);

@@ -9,13 +9,13 @@
  * turns, and the median of the ratios counts: these figures are for machines
  * on which something else runs as well.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -156,39 +156,35 @@ race(const char *name, double (*run)(const char *, size_t), size_t size,
 	       got >= goal ? "ok" : "MISSED");
 }
 
-/* What the wrapper adds to a call on a descriptor that is not ours. */
+/* What the wrapper adds to a call on a descriptor that is not ours: once
+ * through the name, once through libc's own function. */
 static void
 unmanaged(void)
 {
+	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+	ssize_t (*direct)(int, const void *, size_t) =
+		(ssize_t (*)(int, const void *, size_t))dlsym(libc, "write");
 	int fd = open("/dev/null", O_WRONLY);
 	double extra[ROUNDS], got;
 	long n = 1000000;
 
 	for (int r = 0; r < ROUNDS; r++) {
-		double start = now(), through, direct;
+		double start = now(), wrapped;
 
 		for (long i = 0; i < n; i++)
 			if (write(fd, buffer, 1) != 1)
 				die("write");
-		through = now() - start;
+		wrapped = now() - start;
 		start = now();
-		for (long i = 0; i < n; i++) {
-			long w;
-
-			__asm__ volatile("syscall" : "=a"(w)
-					 : "0"((long)SYS_write),
-					   "D"((long)fd), "S"(buffer), "d"(1L)
-					 : "rcx", "r11", "memory");
-			if (w != 1)
+		for (long i = 0; i < n; i++)
+			if (direct(fd, buffer, 1) != 1)
 				die("write");
-		}
-		direct = now() - start;
-		extra[r] = (through - direct) / (double)n;
+		extra[r] = (wrapped - (now() - start)) / (double)n;
 	}
 	close(fd);
 	got = median(extra);
 	printf("%-34s %9s %9.1f %9s <= %-5.1f %s\n",
-	       "unmanaged call, ns over the kernel", "", got, "", 10.0,
+	       "unmanaged call, ns over libc's", "", got, "", 10.0,
 	       got <= 10 ? "ok" : "MISSED");
 }
 
