@@ -82,8 +82,11 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 		if (!spw_gate_wait_room(g->me, ROOM_MS))
 			in_vain++;
 		r = -spw_ofd_error(g->me->map, g->ofd);
+		/* The file alone: the position is ours until we are done,
+		 * and moves to the kernel with the next call. */
 		if (r == 0 && in_vain > PATIENCE)
-			r = spw_leave(g->t.fd, SPW_BYPASS_NO_ROOM);
+			r = spw_leave_file(g->me, g->t.file,
+					   SPW_BYPASS_NO_ROOM);
 		if (r < 0)
 			return done ? (int64_t)done : r;
 		r = spw_gate_need_drainer(g->me->map);

@@ -58,12 +58,6 @@ spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 	return true;
 }
 
-static int64_t
-nanoseconds(const struct timespec *ts)
-{
-	return (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec;
-}
-
 void
 spw_visit_end(struct spw_visit *v)
 {
@@ -76,8 +70,8 @@ spw_visit_end(struct spw_visit *v)
 	if (v->changes && v->err == 0 &&
 	    spw_sys_fstat(v->g.t.fd, &st) == 0) {
 		atomic_store(&f->size, (uint64_t)st.st_size);
-		atomic_store(&f->home_mtime, nanoseconds(&st.st_mtim));
-		atomic_store(&f->wtime, nanoseconds(&st.st_mtim));
+		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
+		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
 	}
 	spw_gate_open(v->g.me, v->g.t.file);
 	if (v->changes)

@@ -159,6 +159,7 @@ tests_scripts = \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
+	tests/twin-no-room.sh \
 	tests/twin-odd-io.sh \
 	tests/twin-outside.sh \
 	tests/twin-past-cache.sh \
@@ -196,6 +197,7 @@ tests_helpers = \
 	tests/name-forms \
 	tests/odd-io \
 	tests/past-cache \
+	tests/pinned \
 	tests/random-ops \
 	tests/signal-forms \
 	tests/spawn-forms \
@@ -214,6 +216,7 @@ tests_odd_io_SOURCES = \
 	tests/odd-io.c \
 	tests/told.h
 tests_past_cache_SOURCES = \
+	tests/pinned \
 	tests/past-cache.c \
 	tests/told.h
 tests_thread_forms_SOURCES = \
@@ -222,6 +225,7 @@ tests_thread_forms_SOURCES = \
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_pinned_LDADD =
 tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =
