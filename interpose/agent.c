@@ -412,12 +412,36 @@ look(const struct spw_map *map, int64_t now)
 	return 0;
 }
 
+/* A visit to another job's segment: that job has no thread here. */
+static int
+need_elsewhere(const struct spw_map *map)
+{
+	static _Atomic uint64_t started_for;
+	static _Atomic int64_t started;
+	int64_t now = spw_now_ms();
+	int r = has_holder(map);
+
+	if (r)
+		return r < 0 ? r : 0;
+	if (atomic_load(&started_for) == map->ino &&
+	    now - atomic_load(&started) < START_MS)
+		return 0;
+	find_library();
+	r = start_agent(map);
+	atomic_store(&started, now);
+	atomic_store(&started_for, map->ino);
+	return r;
+}
+
 int
 spw_agent_need(struct spw_map *map)
 {
 	int64_t now = spw_now_ms(), failed = atomic_load(&drainer.failed);
 	bool idle = false;
 	int r;
+
+	if (map != &spw_front.map)
+		return need_elsewhere(map);
 
 	if (now - atomic_load(&drainer.fine) < LOOK_MS)
 		return 0;

@@ -5,7 +5,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "interpose/jobs.h"
 #include "interpose/leave.h"
+#include "shm/claims.h"
 #include "shm/proc.h"
 #include "shm/text.h"
 
@@ -214,6 +216,8 @@ manage(struct spw_me *me, int fd, uint32_t flags,
 				 : SPW_BYPASS_NO_ROOM);
 		return false;
 	}
+	if (r > 0)
+		spw_jobs_meet(me, file, fd, seen);
 	refresh(me, file, fd, seen);
 	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
 		if (enter_fd(me, fd, ofd))
@@ -230,6 +234,9 @@ static bool
 see(int fd, struct statx *stx, char *path, size_t cap,
     struct spw_file_seen *ret)
 {
+	uint32_t dropped = atomic_load(&spw_front.attached)
+			   ? spw_claims_dropped(&spw_front.map) : 0;
+
 	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
 			  STATX_BTIME, stx) < 0 || !S_ISREG(stx->stx_mode))
 		return false;
@@ -239,7 +246,8 @@ see(int fd, struct statx *stx, char *path, size_t cap,
 		.btime = stx->stx_mask & STATX_BTIME
 			 ? nanoseconds(&stx->stx_btime) : 0,
 		.mtime = nanoseconds(&stx->stx_mtime), .size = stx->stx_size,
-		.path = path, .pid = (uint32_t)spw_sys_getpid(), .fd = fd,
+		.dropped = dropped, .path = path,
+		.pid = (uint32_t)spw_sys_getpid(), .fd = fd,
 	};
 	if (!path_of(fd, path, cap))
 		path[0] = '\0';		/* after chroot there is no /proc */

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 
+#include "interpose/jobs.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
@@ -46,10 +47,12 @@ open_truncating(struct opening *o)
 	struct spw_me *me;
 	uint32_t file = spw_take_path(o->dir, o->path, 0, &me);
 
-	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass))
+	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass)) {
 		(void)spw_resize(me, file, 0, really_open, o);
-	else
+	} else {
+		spw_jobs_settle_path(o->dir, o->path);
 		(void)really_open(o);
+	}
 	if (file != SPW_NONE)
 		spw_file_close(me, file);
 }

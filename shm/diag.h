@@ -36,6 +36,8 @@
 	C(W162) /* not everything is home */ \
 	C(E163) /* no such job */ \
 	C(E164) /* the job is alive */ \
+	C(W165) /* a dead job's bytes come home before a file is opened */ \
+	C(W166) /* table of claims cannot be used */ \
 	C(E170) /* program is statically linked */ \
 	C(E171) /* program gains rights: set-uid, capabilities */ \
 	C(E172) /* program uses another C library */ \

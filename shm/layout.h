@@ -194,6 +194,7 @@ enum spw_file_flag {
 	SPW_FILE_TIMES = 8,		/* wtime counts, not the kernel's mtime */
 	SPW_FILE_PINNED = 16,		/* its blocks are not evicted */
 	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
+	SPW_FILE_VISITED = 64,		/* another job asked us to leave it */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -204,7 +205,7 @@ enum spw_bypass {
 	SPW_BYPASS_NO_REOPEN, SPW_BYPASS_RLIMIT,
 	SPW_BYPASS_SCM_RIGHTS, SPW_BYPASS_TMPFILE, SPW_BYPASS_PATH_TOO_LONG,
 	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_SENDFILE,
-	SPW_BYPASS_OUTSIDE, SPW_BYPASS_COUNT
+	SPW_BYPASS_OUTSIDE, SPW_BYPASS_OTHER_JOB, SPW_BYPASS_COUNT
 };
 
 struct spw_file {
@@ -320,6 +321,8 @@ struct spw_seg {
 	_Atomic uint32_t attached;	/* attach count, for a run's handshake */
 	_Atomic uint32_t closing;	/* the run is over: drain at once */
 	_Atomic uint32_t settled;	/* bumped before files count as home */
+	_Atomic uint32_t claims_job;	/* entry + 1 in the table of claims */
+	_Atomic uint32_t claims_gen;	/* and the generation it has there */
 
 	_Alignas(64) _Atomic uint64_t requests_home, bytes_home;
 	_Atomic uint64_t files_managed;

@@ -6,6 +6,8 @@ shm_sources = \
 	shm/blocks.h \
 	shm/cache.c \
 	shm/cache.h \
+	shm/claims.c \
+	shm/claims.h \
 	shm/conf.c \
 	shm/conf.h \
 	shm/confshow.c \

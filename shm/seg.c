@@ -62,8 +62,8 @@ spw_seg_path(const char *dir, const char *job, char *buf, size_t cap)
 	return t.cut ? -ENAMETOOLONG : 0;
 }
 
-static int
-read_boot_id(char id[40])
+int
+spw_seg_boot_id(char id[40])
 {
 	int fd = spw_sys_open("/proc/sys/kernel/random/boot_id",
 			      O_RDONLY | O_CLOEXEC, 0);
@@ -391,7 +391,7 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 
 	spw_text_init(&job, f.job, sizeof(f.job));
 	spw_text_put(&job, req->job);
-	read_boot_id(f.boot_id);
+	spw_seg_boot_id(f.boot_id);
 	lay_out(&f, req);
 	r = spw_sys_ftruncate(fd, f.size);
 	if (r < 0)
@@ -405,21 +405,28 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 	return r;
 }
 
-static int
-publish(struct spw_map *map, int fd)
+int
+spw_seg_link(int fd, const char *path)
 {
 	char self[40];
 	struct spw_text t;
+
+	spw_text_init(&t, self, sizeof(self));
+	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
+	return (int)spw_syscall(SYS_linkat, AT_FDCWD, (long)self, AT_FDCWD,
+				(long)path, AT_SYMLINK_FOLLOW, 0);
+}
+
+static int
+publish(struct spw_map *map, int fd)
+{
 	struct stat st;
 	int r = spw_sys_fstat(fd, &st);
 
 	if (r < 0)
 		return r;
 	map->ino = st.st_ino;
-	spw_text_init(&t, self, sizeof(self));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
-	return (int)spw_syscall(SYS_linkat, AT_FDCWD, (long)self, AT_FDCWD,
-				(long)map->path, AT_SYMLINK_FOLLOW, 0);
+	return spw_seg_link(fd, map->path);
 }
 
 int
@@ -475,7 +482,7 @@ check(int fd, struct spw_seg_fixed *ret_fixed, uint64_t *ret_ino)
 		return -EBADMSG;
 	if (head.fixed.uid != st.st_uid)
 		return -EPERM;
-	if (read_boot_id(boot_id) == 0 &&
+	if (spw_seg_boot_id(boot_id) == 0 &&
 	    memcmp(boot_id, head.fixed.boot_id, sizeof(boot_id)))
 		return -ESTALE;
 	*ret_fixed = head.fixed;

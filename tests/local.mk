@@ -175,6 +175,7 @@ tests_scripts = \
 	tests/twin-threads.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
+	tests/twin-two-jobs.sh \
 	tests/twin-unlink.sh
 
 # Programs that scripts call.
@@ -204,7 +205,8 @@ tests_helpers = \
 	tests/stat-forms \
 	tests/stdio-forms \
 	tests/thread-forms \
-	tests/time-forms
+	tests/time-forms \
+	tests/two-jobs
 
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
@@ -216,7 +218,6 @@ tests_odd_io_SOURCES = \
 	tests/odd-io.c \
 	tests/told.h
 tests_past_cache_SOURCES = \
-	tests/pinned \
 	tests/past-cache.c \
 	tests/told.h
 tests_thread_forms_SOURCES = \
@@ -237,6 +238,7 @@ tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
+tests_two_jobs_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops.c \
