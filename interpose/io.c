@@ -215,6 +215,15 @@ write_here(struct spw_grip *g, const struct iovec *iov, int n, uint64_t sum)
 	return r;
 }
 
+/* Home is full, and the description was not told: the kernel's own write
+ * would have said so. Other errors wait for fsync or close. */
+static __attribute__((noinline)) int64_t
+tell_full(struct spw_grip *g)
+{
+	return atomic_load(&g->f->full) ? -spw_ofd_error(g->me->map, g->ofd)
+					: 0;
+}
+
 /* off < 0: at the position, which moves. Linux appends whatever the offset,
  * if the description does. */
 static int64_t
@@ -225,6 +234,14 @@ write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off)
 
 	if (sum <= 0)
 		return sum;
+	if (SPW_UNLIKELY(atomic_load_explicit(&g->ofd->err_seen,
+					      memory_order_relaxed) !=
+			 atomic_load_explicit(&g->f->err_seq,
+					      memory_order_relaxed))) {
+		r = tell_full(g);
+		if (r < 0)
+			return r;
+	}
 	if (appends(g))
 		return append(g, iov, n, (uint64_t)sum, off < 0);
 	if (off < 0)

@@ -132,6 +132,10 @@ spw_forget_files(struct spw_drainer *d)
 			h->idle_since = 0;
 			continue;
 		}
+		/* Nobody was told of an error: the next to open it will be. */
+		if (!unlinked && !hurry && atomic_load(&f->err_seq) !=
+		    atomic_load(&f->err_seen))
+			continue;
 		if (!h->idle_since)
 			h->idle_since = now;
 		/* With nothing cached there is no reason to keep it open, and

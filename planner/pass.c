@@ -255,10 +255,7 @@ note_failure(struct spw_drainer *d, uint32_t file, int err)
 	struct spw_file *f = &d->map->files[file];
 	struct spw_home *h = &d->homes[file];
 
-	/* The same bytes failing again are no news, unless somebody asks. */
-	if (!h->retry_at || h->gen != f->gen || is_asked(d, file) ||
-	    atomic_load(&f->err) != -err)
-		spw_file_fail(f, -err);
+	spw_file_fail(f, -err);
 	h->retry_at = spw_now_ms() + RETRY_MS;
 	h->gen = f->gen;
 }
@@ -302,10 +299,12 @@ flush_run(struct spw_drainer *d)
 		arrive(d, run->block[i], &key, r);
 	}
 	SPW_FAILPOINT("drain-arrived");
-	if (r < 0)
+	if (r < 0) {
 		note_failure(d, run->file, r);
-	else
+	} else {
 		d->homes[run->file].retry_at = 0;
+		spw_file_heal(&d->map->files[run->file]);
+	}
 	run->nblocks = run->niov = run->nextents = 0;
 }
 

@@ -351,8 +351,24 @@ spw_files_keep_linked(struct spw_me *me, uint32_t dead_no)
 void
 spw_file_fail(struct spw_file *f, int err)
 {
+	int64_t wtime = atomic_load(&f->wtime);
+	bool is_known = atomic_load(&f->fails) &&
+			atomic_load(&f->err) == err &&
+			atomic_load(&f->err_wtime) == wtime;
+
 	atomic_store(&f->err, err);
-	atomic_fetch_add(&f->err_seq, 1);
+	atomic_store(&f->err_wtime, wtime);
+	atomic_store(&f->full, err == ENOSPC || err == EDQUOT ? err : 0);
+	atomic_fetch_add(&f->fails, 1);
+	if (!is_known)
+		atomic_fetch_add(&f->err_seq, 1);
+}
+
+void
+spw_file_heal(struct spw_file *f)
+{
+	if (SPW_UNLIKELY(atomic_load(&f->full)))
+		atomic_store(&f->full, 0);
 }
 
 int

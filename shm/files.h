@@ -53,8 +53,12 @@ bool spw_file_reap(struct spw_me *me, uint32_t file);
 /* For spw_lane_adopt: records the dead lane had linked are in use. */
 void spw_files_keep_linked(struct spw_me *me, uint32_t dead_no);
 
-/* Notes a write-back error: it comes out once per description. */
+/* Notes a write-back error: it comes out once per description. The same bytes
+ * failing again are no news. */
 void spw_file_fail(struct spw_file *f, int err);
+
+/* Bytes went home: there is room again. */
+void spw_file_heal(struct spw_file *f);
 
 /* The positive errno this description has not been told yet, or 0. */
 int spw_ofd_error(struct spw_map *map, struct spw_ofd *ofd);

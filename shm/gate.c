@@ -123,7 +123,7 @@ spw_gate_ask(struct spw_me *me, uint32_t file)
 {
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
-	uint32_t ticket, seq = atomic_load(&f->err_seq);
+	uint32_t ticket, fails = atomic_load(&f->fails);
 	int64_t looked = spw_now_ms();
 
 	ticket = atomic_fetch_add(&f->asked, 1) + 1;
@@ -149,7 +149,7 @@ spw_gate_ask(struct spw_me *me, uint32_t file)
 		atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
 		spw_gate_hurry(map);
 	}
-	return atomic_load(&f->err_seq) == seq ? 0 : -atomic_load(&f->err);
+	return atomic_load(&f->fails) == fails ? 0 : -atomic_load(&f->err);
 }
 
 static void

@@ -225,6 +225,7 @@ struct spw_file {
 	_Atomic int64_t home_mtime;	/* mtime last seen or set at home */
 	_Atomic int64_t set_mtime;	/* wtime as utimens left it */
 	_Atomic int64_t set_ctime;	/* last change that was not a write */
+	_Atomic int64_t err_wtime;	/* wtime at the last failure */
 	_Atomic uint64_t cut;		/* truncation under way: size + 1 */
 	_Atomic uint32_t hold;		/* drainer keeps off; lane + 1 */
 	_Atomic uint32_t inflight;	/* blocks the drainer is writing */
@@ -233,12 +234,14 @@ struct spw_file {
 	_Atomic uint32_t handled;	/* drainer epoch that has it open */
 	_Atomic int32_t err;		/* last write-back errno, positive */
 	_Atomic uint32_t err_seq;	/* bumped with each new error */
+	_Atomic uint32_t fails;		/* bumped with each failure, old or new */
+	_Atomic int32_t full;		/* ENOSPC or EDQUOT while home is */
 	_Atomic uint32_t err_seen;	/* someone was told of err_seq */
 	uint32_t holder_pid;		/* a process that has it open, */
 	int32_t holder_fd;		/* under this descriptor */
 	_Atomic uint32_t path_len;	/* a name, at the start of path; */
 	_Atomic uint32_t alt_len;	/* another, at its end; see names.h */
-	uint8_t pad[80];
+	uint8_t pad[64];
 	char path[SPW_FILE_PATH];
 };
 static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");

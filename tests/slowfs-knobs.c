@@ -13,11 +13,13 @@
 
 struct knobs {
 	int64_t bandwidth, latency, shorten, enospc_after, eio_after;
-	int64_t eio_fsync;
+	int64_t edquot_after, eio_fsync;
 };
 
-static struct knobs start_knobs = { .enospc_after = -1, .eio_after = -1 };
-static struct knobs knobs = { .enospc_after = -1, .eio_after = -1 };
+#define FAULTLESS { .enospc_after = -1, .edquot_after = -1, .eio_after = -1 }
+
+static struct knobs start_knobs = FAULTLESS;
+static struct knobs knobs = FAULTLESS;
 static const char *control;		/* NULL: knobs never change */
 static struct stat seen;			/* control, when last read */
 static int64_t written;			/* since the knobs were last set */
@@ -35,6 +37,7 @@ set_one(struct knobs *k, const char *text)
 		{ "latency=", offsetof(struct knobs, latency) },
 		{ "short=", offsetof(struct knobs, shorten) },
 		{ "enospc-after=", offsetof(struct knobs, enospc_after) },
+		{ "edquot-after=", offsetof(struct knobs, edquot_after) },
 		{ "eio-after=", offsetof(struct knobs, eio_after) },
 		{ "eio-fsync=", offsetof(struct knobs, eio_fsync) },
 	};
@@ -130,21 +133,27 @@ knobs_take_time(size_t n)
 		;
 }
 
+/* What is left of r bytes before the limit, if there is one; err beyond. */
+static int64_t
+admit(int64_t r, int64_t limit, int err)
+{
+	if (r <= 0 || limit < 0 || written + r <= limit)
+		return r;
+	return limit > written ? limit - written : -err;
+}
+
 int64_t
 knobs_admit_write(int64_t n)
 {
-	int64_t limit, r = n;
+	int64_t r = n;
 
 	pthread_mutex_lock(&knobs_lock);
 	read_control();
 	if (knobs.shorten > 0 && r > knobs.shorten)
 		r = knobs.shorten;
-	limit = knobs.enospc_after;
-	if (limit >= 0 && written + r > limit)
-		r = limit > written ? limit - written : -ENOSPC;
-	limit = knobs.eio_after;
-	if (r > 0 && limit >= 0 && written + r > limit)
-		r = limit > written ? limit - written : -EIO;
+	r = admit(r, knobs.enospc_after, ENOSPC);
+	r = admit(r, knobs.edquot_after, EDQUOT);
+	r = admit(r, knobs.eio_after, EIO);
 	if (r > 0)
 		written += r;
 	pthread_mutex_unlock(&knobs_lock);

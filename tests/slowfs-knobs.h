@@ -5,12 +5,13 @@
  *	latency=N	milliseconds for each read, write and fsync
  *	short=N		a write takes at most N bytes (0: all)
  *	enospc-after=N	N more bytes can be written, then ENOSPC (-1: never)
+ *	edquot-after=N	the same with EDQUOT
  *	eio-after=N	the same with EIO
  *	eio-fsync=1	fsync fails with EIO
  *	control=FILE	read the keys above from FILE, one per line, whenever
  *			FILE changed before a request; keys that it does not
  *			name are as on the command line, and the counts of the
- *			two -after keys begin again
+ *			three -after keys begin again
  *
  * A request waits its turn on the one shared link (bytes/bandwidth) and then
  * for its own latency, so many requests in flight hide latency and nothing

@@ -8,12 +8,37 @@ slow_mount control="$scratch/control"
 cd "$scratch/slow"
 
 head -c 200000 /dev/zero | tr '\0' e >"$scratch/expected"
-for fault in enospc:ENOSPC eio:EIO; do
-	spilled_flags=(--drain-delay 20ms --include "$scratch/slow")
+for fault in enospc:ENOSPC edquot:EDQUOT eio:EIO; do
+	spilled_flags=(--drain-delay 200ms --include "$scratch/slow")
 	spilled "$top_builddir/tests/home-errors" "$scratch/control" \
 		"${fault%:*}-after=50000" "" >"$scratch/out" ||
 		fail "${fault%:*}: ended with $?"
+	# Full is what a write would have met; EIO waits for fsync.
+	case $fault in
+	eio:*) written=100 synced=EIO ;;
+	*) written=${fault#*:} synced=0 ;;
+	esac
 	cat >"$scratch/words" <<-WORDS
+	once: write(a, buf, sizeof(buf)) = 200000
+	once: fsync(a) = ${fault#*:}
+	once: fsync(b) = ${fault#*:}
+	once: fsync(a) = 0
+	once: fsync(b) = 0
+	once: close(a) = 0
+	once: close(b) = 0
+	next: write(a, buf, sizeof(buf)) = 200000
+	next: close(a) = 0
+	next: fsync(a) = ${fault#*:}
+	next: fsync(a) = 0
+	next: close(b) = ${fault#*:}
+	next: close(b) = 0
+	next: close(a) = 0
+	writer: write(a, buf, sizeof(buf)) = 200000
+	writer: write(a, buf, 100) = $written
+	writer: fsync(a) = $synced
+	writer: write(b, buf, 100) = 100
+	writer: close(b) = ${fault#*:}
+	writer: close(a) = 0
 	errors: write(a, buf, sizeof(buf)) = 200000
 	errors: fsync(a) = ${fault#*:}
 	errors: fsync(a) = ${fault#*:}
@@ -32,5 +57,7 @@ for fault in enospc:ENOSPC eio:EIO; do
 	counter_is bytes_undrained 0
 	same_bytes "$scratch/expected" errors
 	same_bytes "$scratch/expected" later
-	rm errors later
+	same_bytes "$scratch/expected" next
+	same_bytes "$scratch/expected" once
+	rm errors later next once writer
 done
