@@ -497,10 +497,20 @@ spw_agent_finish(void)
 	errno = saved;
 }
 
+static void
+end(void)
+{
+	spw_agent_finish();
+	if (atomic_load(&spw_front.attached) &&
+	    (atomic_load(&drainer.is_thread) ||
+	     spw_front_drainer_mode() == SPW_DRAINER_THREAD))
+		spw_agent_end_job();
+}
+
 SPW_WRAP void
 _exit(int status)
 {
-	spw_agent_finish();
+	end();
 	REAL(_exit)(status);
 	__builtin_unreachable();
 }
@@ -518,5 +528,5 @@ tear_down(void)
 {
 	if (atomic_load(&drainer.is_thread))
 		(void)fflush(NULL);
-	spw_agent_finish();
+	end();
 }

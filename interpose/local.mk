@@ -16,6 +16,7 @@ interpose_sources = \
 	interpose/io.c \
 	interpose/jobs.c \
 	interpose/jobs.h \
+	interpose/last.c \
 	interpose/leave.c \
 	interpose/leave.h \
 	interpose/modes.c \

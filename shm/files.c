@@ -252,6 +252,11 @@ spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 
 	spw_guard_enter();
 	spw_lock(me, SPW_LOCK_FBUCKET, lock);
+	if (atomic_load(&me->map->seg->closed)) {
+		spw_unlock(lock);
+		spw_guard_leave();
+		return -ESTALE;
+	}
 	file = walk(me->map, bucket, &seen->id);
 	if (file != SPW_NONE && is_reused(&me->map->files[file], seen)) {
 		/* The flag first: it tells the drainer to let go of what

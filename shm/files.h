@@ -27,7 +27,7 @@ uint32_t spw_file_find(struct spw_map *map, const struct spw_file_id *id);
 /* Finds or makes the record and counts one more description open on it.
  * 1: other jobs claim the file too, and the kernel serves it until they have
  * left it and spw_file_return says so. -ENOSPC: no record or claim free.
- * -ENAMETOOLONG: the path does not fit. */
+ * -ENAMETOOLONG: the path does not fit. -ESTALE: the segment is closed. */
 int spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 		  uint32_t *ret_file);
 

@@ -324,6 +324,7 @@ struct spw_seg {
 	_Atomic uint32_t attached;	/* attach count, for a run's handshake */
 	_Atomic uint32_t closing;	/* the run is over: drain at once */
 	_Atomic uint32_t settled;	/* bumped before files count as home */
+	_Atomic uint32_t closed;	/* no file is managed any more */
 	_Atomic uint32_t claims_job;	/* entry + 1 in the table of claims */
 	_Atomic uint32_t claims_gen;	/* and the generation it has there */
 
