@@ -197,8 +197,7 @@ work(struct spw_drainer *d, bool asked)
 
 	if (!asked)
 		d->dirty_since = 0;
-	if (spw_is_short_of_room(d))
-		spw_evict(d);
+	d->starved = spw_is_short_of_room(d) && !spw_evict(d);
 	return (int)went;
 }
 
@@ -210,12 +209,13 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	uint32_t state = spw_any_dirty(d->map) ? SPW_DRAINER_DELAYED
 					       : SPW_DRAINER_ASLEEP;
 
-	if (state == SPW_DRAINER_DELAYED && !stuck)
+	if ((state == SPW_DRAINER_DELAYED && !stuck) || d->starved)
 		ms = SPW_MIN(ms, SLICE_MS);
 	atomic_store(&seg->wake, state);
 	/* Looked at again after the state is up: who came before it saw
 	 * AWAKE and did not call. */
-	if (is_asked(d->map) || atomic_load(&seg->want_room) ||
+	if (is_asked(d->map) ||
+	    (atomic_load(&seg->want_room) && !d->starved) ||
 	    (state == SPW_DRAINER_ASLEEP && spw_any_dirty(d->map)))
 		return;
 	spw_sys_futex_wait(&seg->wake, state, ms);
