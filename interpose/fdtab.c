@@ -38,6 +38,7 @@ look(int fd, struct spw_grip *g)
 	g->t.readable = atomic_load_explicit(&g->ofd->flags,
 					     memory_order_relaxed) &
 			SPW_OFD_READ;
+	g->t.end_locked = false;
 	g->f = &spw_front.map.files[g->t.file];
 	return g->me != NULL;
 }
@@ -219,6 +220,8 @@ manage(struct spw_me *me, int fd, uint32_t flags,
 	if (r > 0)
 		spw_jobs_meet(me, file, fd, seen);
 	refresh(me, file, fd, seen);
+	if (flags & SPW_OFD_APPEND)
+		spw_gate_appends(me, file);
 	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
 		if (enter_fd(me, fd, ofd))
 			return true;

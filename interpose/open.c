@@ -300,10 +300,12 @@ set_flags(int fd, long flags)
 	}
 	if (!spw_fdtab_peek(fd, &g))
 		return;
-	if (flags & O_APPEND)
+	if (flags & O_APPEND) {
+		spw_gate_appends(g.me, g.t.file);
 		atomic_fetch_or(&g.ofd->flags, SPW_OFD_APPEND);
-	else
+	} else {
 		atomic_fetch_and(&g.ofd->flags, ~(uint32_t)SPW_OFD_APPEND);
+	}
 }
 
 /* Locks relative to position or end: the kernel's may lag behind ours. */

@@ -148,6 +148,7 @@ reopen(struct spw_map *map, struct spw_file *f,
 
 	f->holder_pid = seen->pid;
 	f->holder_fd = seen->fd;
+	atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_APPENDED);
 	if (!atomic_load(&f->bypass))
 		return 0;
 	claimed = spw_claim(map, &seen->id, seen->dropped);

@@ -255,6 +255,19 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	return r;
 }
 
+void
+spw_gate_appends(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	if (atomic_load(&f->flags) & SPW_FILE_APPENDED)
+		return;
+	spw_file_flag(f, SPW_FILE_APPENDED);
+	/* Those who are inside have looked at the flag before it was set. */
+	spw_gate_close(me, file);
+	spw_gate_open(me, file);
+}
+
 bool
 spw_gate_wait_room(struct spw_me *me, int ms)
 {

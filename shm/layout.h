@@ -195,6 +195,7 @@ enum spw_file_flag {
 	SPW_FILE_PINNED = 16,		/* its blocks are not evicted */
 	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
 	SPW_FILE_VISITED = 64,		/* another job asked us to leave it */
+	SPW_FILE_APPENDED = 128,	/* somebody appends: see spw_gate_appends */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */

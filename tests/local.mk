@@ -148,6 +148,7 @@ tests_scripts = \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
 	tests/twin-append-cut.sh \
+	tests/twin-append-extend.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
@@ -182,6 +183,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/append-extend \
 	tests/bench-front \
 	tests/call-errors \
 	tests/config-driver \
@@ -226,6 +228,7 @@ tests_thread_forms_SOURCES = \
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_append_extend_LDADD =
 tests_pinned_LDADD =
 tests_call_errors_LDADD =
 tests_deny_LDADD =
