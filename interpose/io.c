@@ -561,7 +561,8 @@ preadv2(int fd, const struct iovec *iov, int n, off_t off, int flags)
 				 : preadv(fd, iov, n, off);
 	if (!spw_visit_begin(fd, false, &v))
 		return REAL(preadv2)(fd, iov, n, off, flags);
-	r = REAL(preadv2)(fd, iov, n, off, flags);
+	r = v.err < 0 ? spw_ret(v.err)
+		      : REAL(preadv2)(fd, iov, n, off, flags);
 	spw_visit_end(&v);
 	return r;
 }

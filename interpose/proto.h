@@ -46,6 +46,16 @@ int __fxstatat(int ver, int dir, const char *path, struct stat *st,
 int __register_atfork(void (*before)(void), void (*parent)(void),
 		      void (*child)(void), void *object);
 
+/* Of newer C libraries. */
+int pidfd_spawn(int *pidfd, const char *path,
+		const posix_spawn_file_actions_t *actions,
+		const posix_spawnattr_t *attr, char *const argv[],
+		char *const envp[]);
+int pidfd_spawnp(int *pidfd, const char *file,
+		 const posix_spawn_file_actions_t *actions,
+		 const posix_spawnattr_t *attr, char *const argv[],
+		 char *const envp[]);
+
 /* Of libaio and liburing, which need not be there. */
 struct io_uring;
 struct io_uring_params;

@@ -56,7 +56,8 @@
 	R(execveat) R(fexecve) R(posix_spawn) R(posix_spawnp) \
 	R(posix_spawn_file_actions_init) R(posix_spawn_file_actions_destroy) \
 	R(posix_spawn_file_actions_adddup2) \
-	R(posix_spawn_file_actions_addopen) R(popen) R(system) R(_exit) \
+	R(posix_spawn_file_actions_addopen) R(pidfd_spawn) R(pidfd_spawnp) \
+	R(popen) R(system) R(_exit) \
 	R(setrlimit) R(prlimit) R(ulimit) R(sigaction)
 
 struct spw_real {

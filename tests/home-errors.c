@@ -9,6 +9,7 @@
  * every call said.
  */
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "tests/told.h"
@@ -30,6 +31,7 @@ set(const char *control, const char *text)
 static void
 tell_each_once(char **argv)
 {
+	struct iovec one = { buf, 10 };
 	int a, b;
 
 	told_of = "once";
@@ -39,6 +41,7 @@ tell_each_once(char **argv)
 	TELL(write(a, buf, sizeof(buf)));
 	TELL(fsync(a));
 	TELL(fsync(b));			/* the same bytes once more */
+	TELL(preadv2(b, &one, 1, 0, RWF_NOWAIT));	/* wants them home */
 	set(argv[1], argv[3]);
 	TELL(fsync(a));
 	TELL(fsync(b));

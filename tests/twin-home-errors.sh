@@ -22,6 +22,7 @@ for fault in enospc:ENOSPC edquot:EDQUOT eio:EIO; do
 	once: write(a, buf, sizeof(buf)) = 200000
 	once: fsync(a) = ${fault#*:}
 	once: fsync(b) = ${fault#*:}
+	once: preadv2(b, &one, 1, 0, RWF_NOWAIT) = ${fault#*:}
 	once: fsync(a) = 0
 	once: fsync(b) = 0
 	once: close(a) = 0
