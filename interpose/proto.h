@@ -65,6 +65,11 @@ int io_uring_queue_init(unsigned entries, struct io_uring *ring,
 			unsigned flags);
 int io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
 			       struct io_uring_params *p);
+int io_uring_queue_init_mem(unsigned entries, struct io_uring *ring,
+			    struct io_uring_params *p, void *buf, size_t n);
+int io_uring_queue_mmap(int fd, struct io_uring_params *p,
+			struct io_uring *ring);
+int io_uring_setup(unsigned entries, struct io_uring_params *p);
 
 /* The same of streams. */
 size_t __fread_chk(void *to, size_t cap, size_t size, size_t n, FILE *fp);

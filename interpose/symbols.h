@@ -304,7 +304,10 @@ SPW_SYM(siginterrupt, observe)
 /* Of libaio and liburing, which libc does not have. */
 SPW_SYM(io_submit, leave)
 SPW_SYM(io_uring_queue_init, leave)
+SPW_SYM(io_uring_queue_init_mem, leave)
 SPW_SYM(io_uring_queue_init_params, leave)
+SPW_SYM(io_uring_queue_mmap, leave)
+SPW_SYM(io_uring_setup, leave)
 
 /* Not wrapped: new descriptors of other kinds. They may get a number that a
  * managed file had, but that number went through one of the closing calls

@@ -167,6 +167,7 @@ tests_scripts = \
 	tests/twin-places.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
+	tests/twin-rings.sh \
 	tests/twin-signal.sh \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
@@ -202,6 +203,7 @@ tests_helpers = \
 	tests/past-cache \
 	tests/pinned \
 	tests/random-ops \
+	tests/ring-forms \
 	tests/signal-forms \
 	tests/spawn-forms \
 	tests/stat-forms \
@@ -230,6 +232,7 @@ tests_thread_forms_SOURCES = \
 tests_agent_host_LDADD =
 tests_append_extend_LDADD =
 tests_pinned_LDADD =
+tests_ring_forms_LDADD =
 tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =
@@ -286,6 +289,11 @@ check_LTLIBRARIES += program-interposer.la
 program_interposer_la_SOURCES = tests/program-interposer.c
 program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 program_interposer_la_LDFLAGS = $(object_ldflags)
+
+# What liburing exports.
+check_LTLIBRARIES += ring-double.la
+ring_double_la_SOURCES = tests/ring-double.c
+ring_double_la_LDFLAGS = $(object_ldflags)
 
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
