@@ -56,8 +56,9 @@ static void
 say_diag(const struct spw_diag *d)
 {
 	char line[SPW_DIAG_MAX];
-	size_t n = spw_diag_oneline(d, "the program runs without Spillway",
-				    line, sizeof(line));
+	const char *consequence = d->severity == SPW_ERROR
+				  ? "the program runs without Spillway" : NULL;
+	size_t n = spw_diag_oneline(d, consequence, line, sizeof(line));
 
 	(void)spw_sys_write(2, line, n);
 }
@@ -147,6 +148,8 @@ ram_bytes(void)
 		say_diag(&diag);
 		return 0;
 	}
+	if (diag.severity == SPW_WARNING && !config.quiet)
+		say_diag(&diag);
 	for (unsigned i = 0; i < tiers.n; i++)
 		if (tiers.tier[i].kind == SPW_KIND_RAM)
 			return tiers.tier[i].capacity;

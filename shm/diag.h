@@ -30,6 +30,7 @@
 	C(E112) /* capacity over the free space of a directory */ \
 	C(E113) /* tier directory below a managed path */ \
 	C(E150) /* RAM tier does not fit */ \
+	C(W152) /* RAM tier is small for want of shared memory */ \
 	C(E151) /* segment cannot be made or looked for */ \
 	C(W160) /* segment left over from a dead job */ \
 	C(W161) /* segment cannot be read */ \

@@ -20,6 +20,7 @@
 enum {
 	LANES = 4096, PROCS = 1024, MAPS = 4096,
 	FILES_MIN = 1024, FILES_MAX = 65536,
+	SLOTS_MIN = 256,		/* 1 MiB: SPW_RAM_MIN */
 	GROW_MAX = 16384,		/* items at once: 64 MiB of slots */
 };
 
@@ -113,7 +114,7 @@ static void
 lay_out(struct spw_seg_fixed *f, const struct spw_seg_request *req)
 {
 	uint32_t nslots = (uint32_t)spw_round_up(
-		SPW_MAX(req->bytes >> SPW_BLOCK_SHIFT, 1024), 64);
+		SPW_MAX(req->bytes >> SPW_BLOCK_SHIFT, SLOTS_MIN), 64);
 	uint32_t nfiles = (uint32_t)spw_round_up(
 		SPW_MIN(SPW_MAX(nslots / 16, FILES_MIN), FILES_MAX), 64);
 	const uint32_t counts[SPW_POOL_COUNT] = {
@@ -368,10 +369,12 @@ fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f)
 	map->seg->crc = spw_crc32c(0, f, sizeof(*f));
 	point(map, base, f);
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
-		r = reserve(map, fd, i, 0, pool_shape[i].first);
+		uint32_t first = SPW_MIN(pool_shape[i].first, map->counts[i]);
+
+		r = reserve(map, fd, i, 0, first);
 		if (r < 0)
 			return r;
-		announce(map, i, 0, pool_shape[i].first);
+		announce(map, i, 0, first);
 	}
 	return 0;
 }
