@@ -8,8 +8,11 @@ tiers_sources = \
 	tiers/codec.h \
 	tiers/features.c \
 	tiers/features.h \
+	tiers/io.h \
 	tiers/module.c \
-	tiers/module.h
+	tiers/module.h \
+	tiers/object.h \
+	tiers/tier.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
 back_libs =
