@@ -11,7 +11,10 @@ tiers_sources = \
 	tiers/io.h \
 	tiers/module.c \
 	tiers/module.h \
+	tiers/object-layout.h \
+	tiers/object.c \
 	tiers/object.h \
+	tiers/packer.c \
 	tiers/tier.h
 
 # Libraries of the engine itself; what only a module needs stays with it.

@@ -21,6 +21,7 @@
  * must not be forgotten.
  */
 #define SPW_OBJECT_BLOCK	(128u * 1024)	/* raw bytes packed at once */
+#define SPW_OBJECT_BLOCK_MIN	4096u		/* fewer are not packed at once */
 #define SPW_OBJECT_MAX		(16u << 20)	/* raw bytes in an object */
 #define SPW_OBJECT_PATH		4096
 
@@ -61,27 +62,32 @@ struct spw_object {			/* a head, unpacked */
  * on a multiple of 64. */
 size_t spw_object_head_size(uint32_t path_len, uint32_t nblocks);
 
-/* The most bytes an object with this many raw bytes can take. */
+/* The most bytes an object with this many raw bytes can take, in blocks of
+ * any size. */
 size_t spw_object_bound(uint32_t path_len, uint64_t length);
 
-/* How blocks are to be packed: one for all, or one each. */
+/* How blocks are to be packed: one for all, or several, each for a number of
+ * blocks, the last for those that are left. */
 struct spw_object_pack {
 	uint8_t codec;
 	int level;
 	uint8_t filter, width;
+	uint32_t nblocks;		/* 0: all that are left */
 };
 
 struct spw_packer;			/* contexts and scratch, for a thread */
 int spw_packer_new(struct spw_packer **ret_packer);
-void spw_packer_free(struct spw_packer *p);
+void spw_packer_free(struct spw_packer *p);	/* takes NULL */
 
 /*
  * Builds an object in dst (aligned to 64) from o->length raw bytes. o gives
  * all but nblocks, payload_at, stored and blocks, which are worked out;
- * block_size 0 means SPW_OBJECT_BLOCK. A block that packing does not make
- * smaller is stored raw. src may be dst + spw_object_head_size(...), where
- * raw bytes need no copying. Returns the stored size; -E2BIG: cap is too
- * small; -ENOTSUP: codec not to be had.
+ * block_size 0 means SPW_OBJECT_BLOCK; pack NULL means raw. A block that
+ * packing does not make smaller is stored raw. src may be
+ * dst + spw_object_head_size(...), where raw bytes need no copying; else it
+ * lies outside of dst. Returns the stored size; -E2BIG: cap is too small;
+ * -ENOTSUP: codec or filter not to be had; -EINVAL: a level, size or path
+ * that cannot be; -ENOMEM. Bytes at src are as before when it fails.
  */
 int64_t spw_object_encode(struct spw_packer *p, const struct spw_object *o,
 			  const struct spw_object_pack *pack, void *dst,
@@ -91,13 +97,15 @@ int64_t spw_object_encode(struct spw_packer *p, const struct spw_object *o,
  * Unpacks and checks a head from the first n bytes of an object. 0;
  * -EAGAIN: n is too few, *ret_need bytes are needed; -EBADMSG: no object, or
  * damaged; -EPROTONOSUPPORT: from a newer version. path and blocks point into
- * ret_o's memory or into buf, which must stay and be aligned to 8.
+ * buf, which must stay and be aligned to 8. That all of ret_o->stored bytes
+ * are there is for the caller to see.
  */
 int spw_object_parse(const void *buf, size_t n, struct spw_object *ret_o,
 		     size_t *ret_need);
 
 /* The blocks that hold raw bytes [from, to) of the object (not the file), and
- * the stored bytes to read for them, from the start of the object. */
+ * the stored bytes to read for them, from the start of the object. What lies
+ * past the object's end is left out; all is 0 where nothing is left. */
 struct spw_object_part {
 	uint32_t first, count;		/* blocks */
 	uint64_t at, len;		/* stored */
@@ -108,8 +116,9 @@ void spw_object_part(const struct spw_object *o, uint64_t from, uint64_t to,
 
 /*
  * Checks and unpacks the blocks of a part from its stored bytes into dst
- * (raw_len bytes). 0; -EBADMSG: damaged, *ret_bad is the raw offset of the
- * block; -ENOTSUP: a codec or filter not to be had here.
+ * (raw_len bytes). 0; -EBADMSG: damaged; -ENOTSUP: a codec or filter not to
+ * be had here; -ENOMEM. *ret_bad is then the raw offset of the block, and dst
+ * holds nothing of use from there on.
  */
 int spw_object_decode(struct spw_packer *p, const struct spw_object *o,
 		      const struct spw_object_part *part, const void *stored,
