@@ -3,9 +3,12 @@
 
 # Linked into the engine and the command.
 tiers_sources = \
+	tiers/bb.c \
 	tiers/codec-none.c \
 	tiers/codec.c \
 	tiers/codec.h \
+	tiers/crew.c \
+	tiers/crew.h \
 	tiers/features.c \
 	tiers/features.h \
 	tiers/io.h \
@@ -15,6 +18,8 @@ tiers_sources = \
 	tiers/object.c \
 	tiers/object.h \
 	tiers/packer.c \
+	tiers/share.c \
+	tiers/share.h \
 	tiers/tier.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
