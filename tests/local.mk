@@ -20,6 +20,8 @@ tests_units = \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
 	tests/unit-names \
+	tests/unit-object \
+	tests/unit-object-damage \
 	tests/unit-proc-reap \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -51,6 +53,15 @@ tests_unit_config_size_SOURCES = \
 tests_unit_config_tiers_SOURCES = \
 	tests/unit-config-tiers.c \
 	tests/unit-config.h
+
+tests_unit_object_SOURCES = \
+	tests/unit-object.c \
+	tests/unit-object.h \
+	tests/guarded.h
+tests_unit_object_damage_SOURCES = \
+	tests/unit-object-damage.c \
+	tests/unit-object.h \
+	tests/guarded.h
 
 # The wrappers themselves, in objects of their own and as plain as in the
 # preloaded library.
