@@ -12,6 +12,7 @@ tests_units = \
 	tests/replay-codec \
 	tests/replay-config \
 	tests/replay-segment \
+	tests/tier-bb \
 	tests/tier-conformance \
 	tests/unit-cache-stress \
 	tests/unit-config-load \
@@ -37,6 +38,12 @@ tests_tier_conformance_SOURCES = \
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
 	tests/guarded.h
+
+tests_tier_bb_SOURCES = \
+	tests/tier-bb.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -124,6 +131,7 @@ tests_scripts = \
 	tests/crash-points.sh \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \
+	tests/crash-tiers.sh \
 	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
@@ -202,6 +210,7 @@ tests_helpers = \
 	tests/crash-points \
 	tests/crash-preload \
 	tests/crash-step \
+	tests/crash-tiers \
 	tests/crash-writers \
 	tests/crowd \
 	tests/deny \
@@ -285,6 +294,13 @@ tests_crash_step_SOURCES = tests/crash-step.c $(crash_sources)
 tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
 tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_points_LDADD = libmortal.la
+tests_crash_tiers_SOURCES = \
+	tests/crash-tiers.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_crash_tiers_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_crash_tiers_LDADD = libmortal.la
 
 # A module from another version, to be refused.
 check_LTLIBRARIES += module-old.la

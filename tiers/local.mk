@@ -3,9 +3,12 @@
 
 # Linked into the engine and the command.
 tiers_sources = \
+	tiers/bb.c \
 	tiers/codec-none.c \
 	tiers/codec.c \
 	tiers/codec.h \
+	tiers/crew.c \
+	tiers/crew.h \
 	tiers/features.c \
 	tiers/features.h \
 	tiers/io-threads.c \

@@ -528,6 +528,10 @@ open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 		free(t);
 		return r;
 	}
+	t->tier.durable = t->share.lasts;
+	if (t->share.unlocked)
+		t->tier.caution = "no locks on this file system: nothing but "
+				  "the segment keeps a second drainer out";
 	r = spw_ring_new(false, &t->ring);
 	if (r == 0)
 		r = load_all(t);
