@@ -35,7 +35,7 @@ enum spw_tierspec_kind {
 };
 
 /* The kinds this build implements, and all, one bit each. */
-#define SPW_KINDS_AVAILABLE (1u << SPW_KIND_RAM)
+#define SPW_KINDS_AVAILABLE (1u << SPW_KIND_RAM | 1u << SPW_KIND_NVME)
 #define SPW_KINDS_ALL ((1u << SPW_KINDS) - 1)
 
 enum spw_tierspec_codec {		/* pinned by an option */
