@@ -114,6 +114,7 @@ endif
 
 tests_scripts = \
 	tests/agent-start.sh \
+	tests/below-stress.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
