@@ -21,6 +21,7 @@ tests_units = \
 	tests/unit-names \
 	tests/unit-object \
 	tests/unit-object-damage \
+	tests/unit-object-samples \
 	tests/unit-proc-reap \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -53,6 +54,10 @@ tests_unit_object_SOURCES = \
 	tests/guarded.h
 tests_unit_object_damage_SOURCES = \
 	tests/unit-object-damage.c \
+	tests/unit-object.h \
+	tests/guarded.h
+tests_unit_object_samples_SOURCES = \
+	tests/unit-object-samples.c \
 	tests/unit-object.h \
 	tests/guarded.h
 
@@ -345,6 +350,7 @@ tests_fuzzers = \
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
+	tests/corpus/objects \
 	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
