@@ -370,9 +370,13 @@ fuzz_link = -fsanitize=fuzzer,address,undefined
 # The same code without a fuzzer: runs over the corpus.
 tests_replay_codec_SOURCES = \
 	tests/fuzz-codec.c \
-	tests/guarded.h
+	tests/guarded.h \
+	tests/replay.h
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
-tests_replay_config_SOURCES = tests/fuzz-config.c
+tests_replay_config_SOURCES = \
+	tests/fuzz-config.c \
+	tests/guarded.h \
+	tests/replay.h
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
 	tests/fuzz-segment.c \
