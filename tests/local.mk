@@ -11,6 +11,7 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/replay-object \
 	tests/replay-segment \
 	tests/unit-cache-stress \
 	tests/unit-config-load \
@@ -346,10 +347,12 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
+	tests/fuzz-object \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
+	tests/corpus/object \
 	tests/corpus/objects \
 	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
@@ -378,6 +381,12 @@ tests_replay_config_SOURCES = \
 	tests/guarded.h \
 	tests/replay.h
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_object_SOURCES = \
+	tests/fuzz-object.c \
+	tests/guarded.h \
+	tests/replay.h \
+	tests/unit-object.h
+tests_replay_object_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
 	tests/fuzz-segment.c \
 	tests/crash.h \
@@ -390,6 +399,12 @@ tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
 tests_fuzz_config_CFLAGS = $(fuzz_cflags)
 tests_fuzz_config_LDFLAGS = $(fuzz_link)
 tests_fuzz_config_LDADD = libfuzzed.la
+tests_fuzz_object_SOURCES = $(tests_replay_object_SOURCES)
+tests_fuzz_object_CFLAGS = $(fuzz_cflags)
+tests_fuzz_object_LDFLAGS = $(fuzz_link)
+tests_fuzz_object_LDADD = libfuzzed.la
+EXTRA_tests_fuzz_object_DEPENDENCIES = \
+	$(EXTRA_tests_fuzz_codec_DEPENDENCIES)
 tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
 tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
 tests_fuzz_segment_LDFLAGS = $(fuzz_link)
