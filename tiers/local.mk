@@ -57,4 +57,5 @@ tiledb_la_LDFLAGS = $(module_ldflags)
 endif
 
 man_pages += \
-	tiers/spillway-codecs.7
+	tiers/spillway-codecs.7 \
+	tiers/spillway-objects.7
