@@ -186,6 +186,10 @@ test_versions(void)
 	must_be_seen(obj, 200);
 	head->version = 0;
 	CHECK(parse_sealed(obj, stored) == -EBADMSG);
+	head->version = SPW_OBJECT_VERSION + 1;
+	head->size -= 8;			/* no multiple of 64 */
+	CHECK(parse_sealed(obj, stored) == -EBADMSG);
+	head->size += 8;
 	head->version = SPW_OBJECT_VERSION;
 	CHECK(parse_sealed(obj, stored) == 0);
 	head->spare = 1;			/* for those who come later */
@@ -245,6 +249,32 @@ test_lies(void)
 	LIE(index[1].stored, index[1].stored - 1);
 	LIE(index[2].stored, index[2].stored + 1);
 	LIE(index[2].stored, UINT32_MAX);
+}
+
+/* Each of them but for one number as it should be. */
+static void
+test_single_lies(void)
+{
+	uint8_t *obj = copy_object();
+	struct spw_object_head *head = (void *)obj;
+	struct spw_object_block *index = (void *)(head + 1);
+
+	head->size += 64;
+	head->stored += 64;
+	CHECK(parse_sealed(obj, stored) == -EBADMSG);
+
+	obj = copy_object();			/* a block that is not there */
+	head->nblocks = 2;
+	head->path_len += sizeof(index[2]);
+	head->stored = head->size + index[2].at;
+	memset(&index[2], 'x', sizeof(index[2]));
+	CHECK(parse_sealed(obj, stored) == -EBADMSG);
+
+	obj = copy_object();			/* 808 bytes packed to none */
+	head->stored -= index[2].stored;
+	index[2].stored = 0;
+	index[2].codec = SPW_CODEC_LZ4;
+	CHECK(parse_sealed(obj, stored) == -EBADMSG);
 }
 
 static void
@@ -310,6 +340,7 @@ test_all(uint8_t codec)
 	test_cut_off();
 	test_versions();
 	test_lies();
+	test_single_lies();
 	test_huge_head();
 	if (codec == SPW_CODEC_NONE) {
 		test_mixed_up();
