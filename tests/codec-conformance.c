@@ -356,7 +356,9 @@ test_codec(void)
 static void
 test_registry(void)
 {
-	static const char *const names[] = { "none", "lz4", "zstd", "brotli" };
+	static const char *const names[] = {
+		"none", "lz4", "zstd", "brotli", "deflate", "lzma",
+	};
 	const struct spw_codec_slot *slot;
 	size_t i;
 

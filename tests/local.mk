@@ -13,6 +13,7 @@ tests_units = \
 	tests/replay-config \
 	tests/replay-segment \
 	tests/unit-cache-stress \
+	tests/unit-codec-ctx \
 	tests/unit-config-load \
 	tests/unit-config-messages \
 	tests/unit-config-size \
@@ -28,6 +29,10 @@ tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_unit_codec_ctx_SOURCES = \
+	tests/unit-codec-ctx.c \
+	tests/guarded.h
+tests_unit_codec_ctx_LDADD = libback.la -lpthread
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
 	tests/guarded.h

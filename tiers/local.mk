@@ -3,6 +3,7 @@
 
 # Linked into the engine and the command.
 tiers_sources = \
+	tiers/codec-ctx.c \
 	tiers/codec-none.c \
 	tiers/codec.c \
 	tiers/codec.h \
@@ -38,6 +39,22 @@ codec_brotli_la_SOURCES = tiers/codec-brotli.c
 codec_brotli_la_CPPFLAGS = $(AM_CPPFLAGS) $(BROTLI_CFLAGS)
 codec_brotli_la_LDFLAGS = $(module_ldflags)
 codec_brotli_la_LIBADD = $(BROTLI_LIBS)
+endif
+
+if HAVE_DEFLATE
+spillway_modules += codec-deflate.la
+codec_deflate_la_SOURCES = tiers/codec-deflate.c
+codec_deflate_la_CPPFLAGS = $(AM_CPPFLAGS) $(DEFLATE_CFLAGS)
+codec_deflate_la_LDFLAGS = $(module_ldflags)
+codec_deflate_la_LIBADD = $(DEFLATE_LIBS)
+endif
+
+if HAVE_LZMA
+spillway_modules += codec-lzma.la
+codec_lzma_la_SOURCES = tiers/codec-lzma.c
+codec_lzma_la_CPPFLAGS = $(AM_CPPFLAGS) $(LZMA_CFLAGS)
+codec_lzma_la_LDFLAGS = $(module_ldflags)
+codec_lzma_la_LIBADD = $(LZMA_LIBS)
 endif
 
 if TILEDB_MODULE
