@@ -19,6 +19,7 @@ tests_units = \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
+	tests/unit-filter \
 	tests/unit-names \
 	tests/unit-proc-reap \
 	tests/unit-signals \
@@ -35,6 +36,10 @@ tests_unit_codec_ctx_SOURCES = \
 tests_unit_codec_ctx_LDADD = libback.la -lpthread
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
+	tests/guarded.h
+tests_unit_filter_SOURCES = \
+	tests/unit-filter.c \
+	tests/filter-samples.h \
 	tests/guarded.h
 
 tests_unit_config_load_SOURCES = \
@@ -186,6 +191,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/bench-filter \
 	tests/bench-front \
 	tests/call-errors \
 	tests/config-driver \

@@ -98,3 +98,22 @@ spw_codec_by_name(const char *name)
 			return slots[i].codec;
 	return NULL;
 }
+
+/* A negative lz4 level is an acceleration. */
+static const struct spw_codec_choice pool[] = {
+	{ SPW_CODEC_NONE, 0 },
+	{ SPW_CODEC_LZ4, -8 }, { SPW_CODEC_LZ4, 1 },
+	{ SPW_CODEC_ZSTD, -5 }, { SPW_CODEC_ZSTD, -1 }, { SPW_CODEC_ZSTD, 1 },
+	{ SPW_CODEC_ZSTD, 3 }, { SPW_CODEC_ZSTD, 6 }, { SPW_CODEC_ZSTD, 12 },
+	{ SPW_CODEC_ZSTD, 19 },
+	{ SPW_CODEC_BROTLI, 1 }, { SPW_CODEC_BROTLI, 4 },
+	{ SPW_CODEC_BROTLI, 9 },
+	{ SPW_CODEC_DEFLATE, 1 }, { SPW_CODEC_DEFLATE, 6 },
+	{ SPW_CODEC_LZMA, 0 }, { SPW_CODEC_LZMA, 6 },
+};
+
+const struct spw_codec_choice *
+spw_codec_pool(size_t i)
+{
+	return i < ARRAY_LEN(pool) ? &pool[i] : NULL;
+}

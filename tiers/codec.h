@@ -92,6 +92,17 @@ const struct spw_codec_slot *spw_codec_slot(size_t i);
 const struct spw_codec *spw_codec_by_id(uint8_t id);
 const struct spw_codec *spw_codec_by_name(const char *name);
 
+/* The ways of packing worth choosing from, by codec and level; NULL past the
+ * last.  Number 0 packs nothing.  One whose codec is not to be had is listed
+ * all the same.
+ */
+struct spw_codec_choice {
+	uint8_t id;
+	int8_t level;
+};
+
+const struct spw_codec_choice *spw_codec_pool(size_t i);
+
 extern const struct spw_codec spw_codec_none;
 
 #endif

@@ -9,6 +9,13 @@ tiers_sources = \
 	tiers/codec.h \
 	tiers/features.c \
 	tiers/features.h \
+	tiers/filter-avx2.c \
+	tiers/filter-portable.c \
+	tiers/filter-vec.h \
+	tiers/filter-vec16.c \
+	tiers/filter-way.h \
+	tiers/filter.c \
+	tiers/filter.h \
 	tiers/module.c \
 	tiers/module.h
 
