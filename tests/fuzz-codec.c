@@ -24,7 +24,7 @@ static void *contexts[256];
 static const struct spw_codec *
 get_codec(uint8_t byte)
 {
-	const uint8_t id = byte % (SPW_CODEC_BROTLI + 1);
+	const uint8_t id = byte % SPW_CODECS;
 	const struct spw_codec *codec;
 
 	if (!packed.map) {
@@ -45,7 +45,7 @@ get_codec(uint8_t byte)
 #ifndef SPW_REPLAY
 __attribute__((section("__libfuzzer_extra_counters")))
 #endif
-static uint8_t reached[SPW_CODEC_BROTLI + 1][2][32];
+static uint8_t reached[SPW_CODECS][2][32];
 
 #define UNTOUCHED 0xa5
 

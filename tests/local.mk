@@ -14,11 +14,13 @@ tests_units = \
 	tests/replay-object \
 	tests/replay-segment \
 	tests/unit-cache-stress \
+	tests/unit-codec-ctx \
 	tests/unit-config-load \
 	tests/unit-config-messages \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
+	tests/unit-filter \
 	tests/unit-names \
 	tests/unit-object \
 	tests/unit-object-damage \
@@ -32,8 +34,16 @@ tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_unit_codec_ctx_SOURCES = \
+	tests/unit-codec-ctx.c \
+	tests/guarded.h
+tests_unit_codec_ctx_LDADD = libback.la -lpthread
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
+	tests/guarded.h
+tests_unit_filter_SOURCES = \
+	tests/unit-filter.c \
+	tests/filter-samples.h \
 	tests/guarded.h
 
 tests_unit_config_load_SOURCES = \
@@ -198,6 +208,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/bench-filter \
 	tests/bench-front \
 	tests/call-errors \
 	tests/config-driver \

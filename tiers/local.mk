@@ -3,11 +3,19 @@
 
 # Linked into the engine and the command.
 tiers_sources = \
+	tiers/codec-ctx.c \
 	tiers/codec-none.c \
 	tiers/codec.c \
 	tiers/codec.h \
 	tiers/features.c \
 	tiers/features.h \
+	tiers/filter-avx2.c \
+	tiers/filter-portable.c \
+	tiers/filter-vec.h \
+	tiers/filter-vec16.c \
+	tiers/filter-way.h \
+	tiers/filter.c \
+	tiers/filter.h \
 	tiers/io.h \
 	tiers/module.c \
 	tiers/module.h \
@@ -44,6 +52,22 @@ codec_brotli_la_SOURCES = tiers/codec-brotli.c
 codec_brotli_la_CPPFLAGS = $(AM_CPPFLAGS) $(BROTLI_CFLAGS)
 codec_brotli_la_LDFLAGS = $(module_ldflags)
 codec_brotli_la_LIBADD = $(BROTLI_LIBS)
+endif
+
+if HAVE_DEFLATE
+spillway_modules += codec-deflate.la
+codec_deflate_la_SOURCES = tiers/codec-deflate.c
+codec_deflate_la_CPPFLAGS = $(AM_CPPFLAGS) $(DEFLATE_CFLAGS)
+codec_deflate_la_LDFLAGS = $(module_ldflags)
+codec_deflate_la_LIBADD = $(DEFLATE_LIBS)
+endif
+
+if HAVE_LZMA
+spillway_modules += codec-lzma.la
+codec_lzma_la_SOURCES = tiers/codec-lzma.c
+codec_lzma_la_CPPFLAGS = $(AM_CPPFLAGS) $(LZMA_CFLAGS)
+codec_lzma_la_LDFLAGS = $(module_ldflags)
+codec_lzma_la_LIBADD = $(LZMA_LIBS)
 endif
 
 if TILEDB_MODULE
