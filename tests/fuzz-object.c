@@ -122,7 +122,7 @@ read_as_is(const uint8_t *data, size_t n, bool sealed)
 static bool
 choose_pack(const uint8_t *data, struct spw_object_pack *ret_pack)
 {
-	uint8_t id = data[0] % (SPW_CODEC_BROTLI + 1);
+	uint8_t id = data[0] % SPW_CODECS;
 	const struct spw_codec *codec = spw_codec_by_id(id);
 
 	if (!codec)
@@ -131,7 +131,7 @@ choose_pack(const uint8_t *data, struct spw_object_pack *ret_pack)
 		.codec = id,
 		.level = codec->min_level +
 			 data[1] % (codec->max_level - codec->min_level + 1),
-		.filter = data[2],
+		.filter = data[2] % (SPW_FILTERS + 1),
 		.width = data[3],
 	};
 	return true;

@@ -13,9 +13,11 @@ static uint8_t data[LENGTH], out[LENGTH];
 static size_t stored;
 
 static void
-make_object(uint64_t length, uint8_t codec)
+make_object(uint64_t length, uint8_t codec, struct spw_filter_spec filter)
 {
-	struct spw_object_pack pack = { .codec = codec };
+	struct spw_object_pack pack = {
+		.codec = codec, .filter = filter.id, .width = filter.width,
+	};
 	struct spw_object o = object_of(length, 4096);
 	int64_t r;
 
@@ -332,9 +334,9 @@ test_blocks_that_lie(uint8_t codec)
 }
 
 static void
-test_all(uint8_t codec)
+test_all(uint8_t codec, struct spw_filter_spec filter)
 {
-	make_object(LENGTH, codec);
+	make_object(LENGTH, codec, filter);
 	test_flips();
 	test_short_head();
 	test_cut_off();
@@ -349,9 +351,9 @@ test_all(uint8_t codec)
 		test_lies_of_packed();
 		test_blocks_that_lie(codec);
 	}
-	make_object(1, codec);
+	make_object(1, codec, filter);
 	test_flips();
-	make_object(0, codec);
+	make_object(0, codec, filter);
 	test_flips();
 	test_cut_off();
 }
@@ -360,6 +362,8 @@ int
 main(void)
 {
 	int absent = load_codecs("unit-object-damage");
+	const struct spw_filter_spec none = { SPW_FILTER_NONE, 0 };
+	const struct spw_filter_spec bitshuffle = { SPW_FILTER_BITSHUFFLE, 4 };
 	const struct spw_codec_slot *slot;
 	size_t i;
 
@@ -368,7 +372,9 @@ main(void)
 	CHECK(spw_packer_new(&packer) == 0);
 	for (i = 0; (slot = spw_codec_slot(i)); i++)
 		if (slot->codec)
-			test_all(slot->id);
+			test_all(slot->id, none);
+	if (spw_codec_by_id(SPW_CODEC_LZ4))
+		test_all(SPW_CODEC_LZ4, bitshuffle);
 	spw_packer_free(packer);
 	guarded_free(&spoiled);
 	return absent ? 77 : 0;		/* those present were tested */

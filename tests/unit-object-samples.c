@@ -14,6 +14,8 @@
 
 #define ROOM (1u << 16)
 #define PACKS 3
+#define FILTERED(id, bytes) \
+	{ .codec = SPW_CODEC_LZ4, .level = 3, .filter = id, .width = bytes }
 
 static const struct sample {
 	const char *name;
@@ -35,6 +37,24 @@ static const struct sample {
 	  { { .codec = SPW_CODEC_LZ4, .level = -4, .nblocks = 1 },
 	    { .codec = SPW_CODEC_ZSTD, .level = 1, .nblocks = 2 },
 	    { .codec = SPW_CODEC_BROTLI, .level = 5 } } },
+	{ "v1-deflate", 9000, 4096, SPW_OBJECT_WHOLE, UINT64_MAX,
+	  { { .codec = SPW_CODEC_DEFLATE, .level = 6 } } },
+	{ "v1-lzma", 9000, 4096, SPW_OBJECT_WHOLE, UINT64_MAX,
+	  { { .codec = SPW_CODEC_LZMA, .level = 1 } } },
+	{ "v1-shuffle", 9000, 4096, SPW_OBJECT_WHOLE, UINT64_MAX,
+	  { FILTERED(SPW_FILTER_SHUFFLE, 4) } },
+	{ "v1-bitshuffle", 9000, 4096, SPW_OBJECT_WHOLE, UINT64_MAX,
+	  { FILTERED(SPW_FILTER_BITSHUFFLE, 12) } },
+	{ "v1-delta", 9000, 4096, SPW_OBJECT_WHOLE, UINT64_MAX,
+	  { FILTERED(SPW_FILTER_DELTA, 2) } },
+	{ "v1-xor", 9000, 4096, SPW_OBJECT_WHOLE, UINT64_MAX,
+	  { FILTERED(SPW_FILTER_XOR, 8) } },
+	{ "v1-delta-shuffle", 9000, 4096, SPW_OBJECT_WHOLE, UINT64_MAX,
+	  { FILTERED(SPW_FILTER_DELTA_SHUFFLE, 8) } },
+	{ "v1-xor-shuffle", 9000, 4096, SPW_OBJECT_WHOLE, UINT64_MAX,
+	  { FILTERED(SPW_FILTER_XOR_SHUFFLE, 4) } },
+	{ "v1-delta-bitshuffle", 9000, 4096, SPW_OBJECT_WHOLE, UINT64_MAX,
+	  { FILTERED(SPW_FILTER_DELTA_BITSHUFFLE, 1) } },
 };
 
 static struct spw_packer *packer;

@@ -102,7 +102,9 @@ is_packed_well(const struct spw_object *o, const struct spw_object_pack *pack)
 			CHECK(b->level == 0);
 		else
 			CHECK(b->codec == pack->codec &&
-			      (int8_t)b->level == pack->level);
+			      (int8_t)b->level == pack->level &&
+			      b->filter == pack->filter &&
+			      b->width == pack->width);
 	}
 	if (pack->level > 0 && o->length >= 8192)
 		CHECK(o->blocks[0].codec == pack->codec);
@@ -163,6 +165,30 @@ test_sizes(const struct spw_object_pack *pack)
 
 			round_trip(&o, pack);
 		}
+}
+
+static void
+test_filters(uint8_t codec)
+{
+	static const uint8_t widths[] = { 1, 2, 4, 8, 12 };
+	struct spw_object_pack pack = { .codec = codec, .level = 1 };
+	size_t i;
+	int seen = 0;
+
+	if (!spw_codec_by_id(codec))
+		return;
+	for (pack.filter = 1; pack.filter < SPW_FILTERS; pack.filter++)
+		for (i = 0; i < ARRAY_LEN(widths); i++) {
+			const struct spw_filter_spec filter = {
+				pack.filter, pack.width = widths[i],
+			};
+
+			if (!spw_filter_is_known(&filter))
+				continue;
+			test_sizes(&pack);
+			seen++;
+		}
+	CHECK(seen > SPW_FILTERS);
 }
 
 static void
@@ -310,6 +336,9 @@ test_refused(void)
 	refuse(&o, packs, -ENOTSUP);
 	packs[1] = (struct spw_object_pack) { .filter = 200, .width = 4 };
 	refuse(&o, packs, -ENOTSUP);
+	packs[1].filter = SPW_FILTER_DELTA;	/* not of 3 bytes */
+	packs[1].width = 3;
+	refuse(&o, packs, -ENOTSUP);
 	packs[1] = (struct spw_object_pack) { .level = 1 };
 	refuse(&o, packs, -EINVAL);
 	for (i = 3; i < 5; i++) {		/* the second is not used */
@@ -371,6 +400,7 @@ main(void)
 		pack.level = slot->codec->min_level;
 		test_sizes(&pack);
 	}
+	test_filters(SPW_CODEC_LZ4);
 	test_largest(SPW_CODEC_NONE, 0);
 	test_largest(SPW_CODEC_LZ4, 4096);
 	test_odd_heads();
