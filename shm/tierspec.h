@@ -124,4 +124,12 @@ int spw_tierspec_check(struct spw_tierlist *list,
 		       const struct spw_tierspec_where *where,
 		       struct spw_diag *ret_diag);
 
+/* The tiers below memory in the same grammar, expanded and with capacities in
+ * bytes: what parse reads back as the same list anywhere. -ENAMETOOLONG. */
+int spw_tierspec_write(const struct spw_tierlist *list, char *buf,
+		       size_t cap);
+
+/* Bytes that these may hold together. */
+uint64_t spw_tierspec_below(const struct spw_tierlist *list);
+
 #endif

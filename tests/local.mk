@@ -13,6 +13,8 @@ tests_units = \
 	tests/replay-config \
 	tests/replay-object \
 	tests/replay-segment \
+	tests/tier-bb \
+	tests/tier-conformance \
 	tests/unit-cache-stress \
 	tests/unit-codec-ctx \
 	tests/unit-config-load \
@@ -34,6 +36,9 @@ tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_tier_conformance_SOURCES = \
+	tests/guarded.h \
+	tests/tier-conformance.c
 tests_unit_codec_ctx_SOURCES = \
 	tests/unit-codec-ctx.c \
 	tests/guarded.h
@@ -45,6 +50,12 @@ tests_unit_filter_SOURCES = \
 	tests/unit-filter.c \
 	tests/filter-samples.h \
 	tests/guarded.h
+
+tests_tier_bb_SOURCES = \
+	tests/tier-bb.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -136,6 +147,7 @@ tests_scripts = \
 	tests/crash-points.sh \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \
+	tests/crash-tiers.sh \
 	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
@@ -215,6 +227,7 @@ tests_helpers = \
 	tests/crash-points \
 	tests/crash-preload \
 	tests/crash-step \
+	tests/crash-tiers \
 	tests/crash-writers \
 	tests/crowd \
 	tests/deny \
@@ -298,6 +311,13 @@ tests_crash_step_SOURCES = tests/crash-step.c $(crash_sources)
 tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
 tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_points_LDADD = libmortal.la
+tests_crash_tiers_SOURCES = \
+	tests/crash-tiers.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_crash_tiers_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_crash_tiers_LDADD = libmortal.la
 
 # A module from another version, to be refused.
 check_LTLIBRARIES += module-old.la

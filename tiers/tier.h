@@ -68,7 +68,7 @@ struct spw_tier;
 
 struct spw_tier_ops {
 	const char *kind;		/* as in SPILLWAY_TIERS */
-	bool durable;			/* a reboot does not empty it */
+	bool durable;			/* a reboot need not empty it */
 
 	/* -EBUSY: the share is in use by somebody who lives. -ENOENT: there
 	 * is none, and none was to be made. */
@@ -110,7 +110,12 @@ struct spw_tier_ops {
 
 struct spw_tier {			/* at the head of each tier's own */
 	const struct spw_tier_ops *ops;
+	bool durable;			/* this place is: not so on tmpfs */
+	const char *caution;		/* NULL, or what the user should know
+					 * of this place; without a full stop */
 };
+
+extern const struct spw_tier_ops spw_tier_bb;
 
 /* By the name of its kind; NULL: not one that stores objects here. Where a
  * tier needs a library that is missing, open says -ELIBACC. */
