@@ -11,18 +11,22 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/replay-object \
 	tests/replay-segment \
 	tests/tier-bb \
 	tests/tier-conformance \
 	tests/unit-cache-stress \
+	tests/unit-codec-ctx \
 	tests/unit-config-load \
 	tests/unit-config-messages \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
+	tests/unit-filter \
 	tests/unit-names \
 	tests/unit-object \
 	tests/unit-object-damage \
+	tests/unit-object-samples \
 	tests/unit-proc-reap \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -35,8 +39,16 @@ tests_codec_conformance_SOURCES = \
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
+tests_unit_codec_ctx_SOURCES = \
+	tests/unit-codec-ctx.c \
+	tests/guarded.h
+tests_unit_codec_ctx_LDADD = libback.la -lpthread
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
+	tests/guarded.h
+tests_unit_filter_SOURCES = \
+	tests/unit-filter.c \
+	tests/filter-samples.h \
 	tests/guarded.h
 
 tests_tier_bb_SOURCES = \
@@ -64,6 +76,10 @@ tests_unit_object_SOURCES = \
 	tests/guarded.h
 tests_unit_object_damage_SOURCES = \
 	tests/unit-object-damage.c \
+	tests/unit-object.h \
+	tests/guarded.h
+tests_unit_object_samples_SOURCES = \
+	tests/unit-object-samples.c \
 	tests/unit-object.h \
 	tests/guarded.h
 
@@ -205,6 +221,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/bench-filter \
 	tests/bench-front \
 	tests/call-errors \
 	tests/config-driver \
@@ -362,10 +379,13 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
+	tests/fuzz-object \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
+	tests/corpus/object \
+	tests/corpus/objects \
 	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
@@ -385,10 +405,20 @@ fuzz_link = -fsanitize=fuzzer,address,undefined
 # The same code without a fuzzer: runs over the corpus.
 tests_replay_codec_SOURCES = \
 	tests/fuzz-codec.c \
-	tests/guarded.h
+	tests/guarded.h \
+	tests/replay.h
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
-tests_replay_config_SOURCES = tests/fuzz-config.c
+tests_replay_config_SOURCES = \
+	tests/fuzz-config.c \
+	tests/guarded.h \
+	tests/replay.h
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_object_SOURCES = \
+	tests/fuzz-object.c \
+	tests/guarded.h \
+	tests/replay.h \
+	tests/unit-object.h
+tests_replay_object_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
 	tests/fuzz-segment.c \
 	tests/crash.h \
@@ -401,6 +431,12 @@ tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
 tests_fuzz_config_CFLAGS = $(fuzz_cflags)
 tests_fuzz_config_LDFLAGS = $(fuzz_link)
 tests_fuzz_config_LDADD = libfuzzed.la
+tests_fuzz_object_SOURCES = $(tests_replay_object_SOURCES)
+tests_fuzz_object_CFLAGS = $(fuzz_cflags)
+tests_fuzz_object_LDFLAGS = $(fuzz_link)
+tests_fuzz_object_LDADD = libfuzzed.la
+EXTRA_tests_fuzz_object_DEPENDENCIES = \
+	$(EXTRA_tests_fuzz_codec_DEPENDENCIES)
 tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
 tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
 tests_fuzz_segment_LDFLAGS = $(fuzz_link)
