@@ -13,6 +13,7 @@ tests_units = \
 	tests/replay-config \
 	tests/replay-segment \
 	tests/tier-bb \
+	tests/tier-pmem \
 	tests/unit-cache-stress \
 	tests/unit-config-load \
 	tests/unit-config-messages \
@@ -37,6 +38,11 @@ tests_unit_crc32c_SOURCES = \
 
 tests_tier_bb_SOURCES = \
 	tests/tier-bb.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_tier_pmem_SOURCES = \
+	tests/tier-pmem.c \
 	tests/guarded.h \
 	tests/tier-kit.c \
 	tests/tier-kit.h

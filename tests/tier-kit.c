@@ -131,7 +131,8 @@ kit_open(const char *kind, const char *place, const char *owner,
 {
 	struct spw_tier_setup setup = { .place = place, .owner = owner,
 					.capacity = capacity, .create = true };
-	const struct spw_tier_ops *ops = &spw_tier_bb;
+	const struct spw_tier_ops *ops = !strcmp(kind, "bb") ? &spw_tier_bb :
+					 &spw_tier_pmem;
 
 	CHECK(!strcmp(ops->kind, kind));
 	return ops->open(&setup, ret_tier);

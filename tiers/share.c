@@ -89,7 +89,8 @@ enter_share(const struct spw_tier_setup *setup, struct spw_share *s)
 	char user[32];
 	int place, above;
 
-	(void)snprintf(user, sizeof(user), "spillway-%u", (unsigned)spw_sys_geteuid());
+	(void)snprintf(user, sizeof(user), "spillway-%u",
+		       (unsigned)spw_sys_geteuid());
 	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%s/%s",
 			     setup->place, user, setup->owner) >=
 	    sizeof(s->path))
