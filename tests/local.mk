@@ -13,6 +13,7 @@ tests_units = \
 	tests/replay-config \
 	tests/replay-segment \
 	tests/tier-bb \
+	tests/tier-conformance \
 	tests/tier-pmem \
 	tests/unit-cache-stress \
 	tests/unit-config-load \
@@ -32,6 +33,9 @@ tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_tier_conformance_SOURCES = \
+	tests/guarded.h \
+	tests/tier-conformance.c
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
 	tests/guarded.h
@@ -172,6 +176,7 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \

@@ -131,10 +131,9 @@ kit_open(const char *kind, const char *place, const char *owner,
 {
 	struct spw_tier_setup setup = { .place = place, .owner = owner,
 					.capacity = capacity, .create = true };
-	const struct spw_tier_ops *ops = !strcmp(kind, "bb") ? &spw_tier_bb :
-					 &spw_tier_pmem;
+	const struct spw_tier_ops *ops = spw_tier_by_kind(kind);
 
-	CHECK(!strcmp(ops->kind, kind));
+	CHECK(ops);
 	return ops->open(&setup, ret_tier);
 }
 

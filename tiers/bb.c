@@ -456,7 +456,7 @@ struct listing {
 static int
 show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 {
-	char where[PATH_MAX];
+	char where[PATH_MAX + NAME + 4];
 	struct spw_object o;
 	struct stat st;
 	int r = spw_sys_fstat(fd, &st);
@@ -469,9 +469,8 @@ show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 		return r;
 	f->object = r == 0 ? &o : NULL;
 	f->err = r == 0 && o.stored == f->len ? 0 : -EBADMSG;
-	if (snprintf(where, sizeof(where), "%s/%s", l->t->share.path, name) >=
-	    (int)sizeof(where))
-		return -ENAMETOOLONG;
+	(void)snprintf(where, sizeof(where), "%s/%s:0", l->t->share.path,
+		       name);
 	f->where = where;
 	return l->seen(l->arg, f);
 }

@@ -26,8 +26,10 @@ struct spw_io {
 	int err;			/* when reaped; a read past the end of
 					 * the file: -ENODATA */
 	void *user;
-	struct spw_io *next;		/* ours */
-	size_t done;			/* ours */
+	struct spw_io *next;		/* from here on: ours */
+	size_t done;
+	uint8_t parts;			/* answers that are still to come */
+	bool synced;
 };
 
 struct spw_ring;

@@ -23,7 +23,7 @@ tell(struct listing *l, const struct spw_pmem_log *log, uint64_t at,
 	char where[PATH_MAX + 64], name[32];
 
 	spw_pmem_log_name(log->number, name);
-	(void)snprintf(where, sizeof(where), "%s/%s at %llu",
+	(void)snprintf(where, sizeof(where), "%s/%s:%llu",
 		       l->t->share.path, name, (unsigned long long)at);
 	f->where = where;
 	return l->seen(l->arg, f);
