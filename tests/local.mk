@@ -212,6 +212,7 @@ tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
 	tests/bench-front \
+	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
 	tests/crash-points \
@@ -237,6 +238,9 @@ tests_helpers = \
 	tests/thread-forms \
 	tests/time-forms
 
+tests_bench_tier_SOURCES = \
+	tests/bench-tier.c \
+	tests/guarded.h
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h
