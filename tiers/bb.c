@@ -205,11 +205,7 @@ fill(struct task *k, const struct spw_transfer *x)
 	int r;
 
 	SPW_FAILPOINT("bb-created");
-	r = spw_share_write(k->fd, x->buf, x->len / 2, 0);
-	SPW_FAILPOINT("bb-half");
-	if (r == 0)
-		r = spw_share_write(k->fd, (char *)x->buf + x->len / 2,
-				    x->len - x->len / 2, x->len / 2);
+	r = spw_share_write(k->fd, x->buf, x->len, 0);
 	SPW_FAILPOINT("bb-written");
 	if (r == 0 && !k->hold)
 		r = spw_share_fdatasync(k->fd);

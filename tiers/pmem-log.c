@@ -413,7 +413,6 @@ write_object(struct spw_pmem_log *l, uint32_t slot, const void *buf,
 	     struct spw_pmem_slot *s)
 {
 	struct spw_pmem_slot was = { .state = 0 };
-	size_t half = s->len / 2;
 	int r;
 
 	r = spw_share_read(l->fd, &was, sizeof(was), slot_at(slot));
@@ -421,11 +420,7 @@ write_object(struct spw_pmem_log *l, uint32_t slot, const void *buf,
 	s->bind = spw_crc32c(0, buf, SPW_MIN(s->len, SPW_PMEM_BOUND));
 	s->state = state_of(s);
 	if (r == 0)
-		r = store(l, s->at, buf, half);
-	SPW_FAILPOINT("pmem-half");
-	if (r == 0)
-		r = store(l, s->at + half, (const char *)buf + half,
-			  s->len - half);
+		r = store(l, s->at, buf, s->len);
 	SPW_FAILPOINT("pmem-data");
 	return r < 0 ? r : store_slot(l, slot, s);
 }
