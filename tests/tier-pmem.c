@@ -346,6 +346,7 @@ test_all(void)
 	test_old_sample();
 	test_looking();
 	test_caution();
+	kit_half_discarded("pmem", place);
 	CHECK(rmdir(place) == 0);	/* nothing is left of any share */
 }
 

@@ -108,14 +108,27 @@ sweep_file(void *arg, const char *name)
 }
 
 static int
+remove_file(void *arg, const char *name)
+{
+	const struct spw_share *share = arg;
+	int r = strncmp(name, "pmem-", 5) ? 0 : spw_share_unlink(share, name);
+
+	return r == -ENOENT ? 0 : r;
+}
+
+static int
 load(struct spw_pmem *t)
 {
-	bool sweep = !t->share.look_only && !t->share.unlocked;
+	struct spw_share *share = &t->share;
 	int r = 0;
 
-	if (sweep)
-		r = spw_share_each(&t->share, sweep_file, &t->share);
-	return r < 0 ? r : spw_share_each(&t->share, load_file, t);
+	if (share->gone && share->look_only)
+		return 0;
+	if (share->gone)
+		r = spw_share_clear(share, "pmem", remove_file, share);
+	if (r == 0 && !share->look_only && !share->unlocked)
+		r = spw_share_each(share, sweep_file, share);
+	return r < 0 ? r : spw_share_each(share, load_file, t);
 }
 
 static void
@@ -413,15 +426,6 @@ pmem_space(struct spw_tier *tier, struct spw_tier_space *ret_space)
 }
 
 static int
-remove_file(void *arg, const char *name)
-{
-	const struct spw_share *share = arg;
-	int r = strncmp(name, "pmem-", 5) ? 0 : spw_share_unlink(share, name);
-
-	return r == -ENOENT ? 0 : r;
-}
-
-static int
 pmem_close(struct spw_tier *tier, bool discard)
 {
 	struct spw_pmem *t = (struct spw_pmem *)tier;
@@ -430,7 +434,7 @@ pmem_close(struct spw_tier *tier, bool discard)
 	if (discard && t->share.look_only)
 		r = -EROFS;
 	else if (discard)
-		r = spw_share_each(&t->share, remove_file, &t->share);
+		r = spw_share_clear(&t->share, "pmem", remove_file, &t->share);
 	if (discard && r == 0)
 		r = spw_share_remove(&t->share, "pmem");
 	spw_share_close(&t->share);
