@@ -15,6 +15,7 @@ tests_units = \
 	tests/replay-segment \
 	tests/tier-bb \
 	tests/tier-conformance \
+	tests/tier-pmem \
 	tests/unit-cache-stress \
 	tests/unit-codec-ctx \
 	tests/unit-config-load \
@@ -53,6 +54,11 @@ tests_unit_filter_SOURCES = \
 
 tests_tier_bb_SOURCES = \
 	tests/tier-bb.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_tier_pmem_SOURCES = \
+	tests/tier-pmem.c \
 	tests/guarded.h \
 	tests/tier-kit.c \
 	tests/tier-kit.h
@@ -187,6 +193,7 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
@@ -223,6 +230,7 @@ tests_helpers = \
 	tests/append-cut \
 	tests/bench-filter \
 	tests/bench-front \
+	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
 	tests/crash-points \
@@ -248,6 +256,9 @@ tests_helpers = \
 	tests/thread-forms \
 	tests/time-forms
 
+tests_bench_tier_SOURCES = \
+	tests/bench-tier.c \
+	tests/guarded.h
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h

@@ -10,6 +10,8 @@ tiers_sources = \
 	tiers/codec.h \
 	tiers/crew.c \
 	tiers/crew.h \
+	tiers/extents.c \
+	tiers/extents.h \
 	tiers/features.c \
 	tiers/features.h \
 	tiers/filter-avx2.c \
@@ -35,6 +37,15 @@ tiers_sources = \
 	tiers/object.c \
 	tiers/object.h \
 	tiers/packer.c \
+	tiers/pmem-calls.h \
+	tiers/pmem-clean.c \
+	tiers/pmem-layout.h \
+	tiers/pmem-list.c \
+	tiers/pmem-load.c \
+	tiers/pmem-log.c \
+	tiers/pmem-log.h \
+	tiers/pmem.c \
+	tiers/pmem.h \
 	tiers/share.c \
 	tiers/share.h \
 	tiers/tier.c \
@@ -88,6 +99,14 @@ codec_lzma_la_SOURCES = tiers/codec-lzma.c
 codec_lzma_la_CPPFLAGS = $(AM_CPPFLAGS) $(LZMA_CFLAGS)
 codec_lzma_la_LDFLAGS = $(module_ldflags)
 codec_lzma_la_LIBADD = $(LZMA_LIBS)
+endif
+
+if HAVE_LIBPMEM
+spillway_modules += tier-pmem.la
+tier_pmem_la_SOURCES = tiers/pmem-lib.c
+tier_pmem_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBPMEM_CFLAGS)
+tier_pmem_la_LDFLAGS = $(module_ldflags)
+tier_pmem_la_LIBADD = $(LIBPMEM_LIBS)
 endif
 
 if TILEDB_MODULE

@@ -314,8 +314,7 @@ spw_nvme_list(struct spw_tier *tier,
 	uint32_t i;
 	int r = 0;
 
-	while (t->under_way)
-		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+	spw_nvme_settle(t);
 	for (i = 0; i < t->nlogs && r == 0; i++)
 		if (t->logs[i])
 			r = walk(t, t->logs[i], t->logs[i]->size, pass_on, &l);

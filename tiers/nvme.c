@@ -52,6 +52,8 @@ end_put(struct spw_nvme *t, struct spw_nvme_slot *slot)
 	o->state = SPW_LOG_LIVE;
 	slot->log->live += n;
 	slot->log->written = true;
+	if (slot->log != t->current)
+		spw_log_seal(t, slot->log);
 }
 
 static void
@@ -76,13 +78,12 @@ unmap_bounce(struct spw_nvme_slot *slot)
 	slot->bounce = NULL;
 }
 
-void
-spw_nvme_ended(struct spw_nvme *t, struct spw_io *io)
+static void
+end_transfer(struct spw_nvme *t, struct spw_nvme_slot *slot)
 {
-	struct spw_nvme_slot *slot = io->user;
 	struct spw_transfer *x = slot->x;
 
-	x->err = io->err;
+	x->err = slot->io.err;
 	if (x->up)
 		end_read(slot);
 	else
@@ -94,12 +95,23 @@ spw_nvme_ended(struct spw_nvme *t, struct spw_io *io)
 	give_over(t, x);
 }
 
+void
+spw_nvme_ended(struct spw_nvme *t, struct spw_io *io)
+{
+	uintptr_t at = (uintptr_t)io, slots = (uintptr_t)t->slots;
+
+	if (at >= slots && at - slots < sizeof(t->slots))
+		end_transfer(t, io->user);
+	else
+		spw_log_seal_ended(t, io->user);
+}
+
 static struct spw_nvme_slot *
 take_slot(struct spw_nvme *t)
 {
 	unsigned i;
 
-	for (i = 0; i < SPW_RING_DEPTH; i++)
+	for (i = 0; i < SPW_NVME_DEPTH; i++)
 		if (!t->slots[i].taken)
 			return &t->slots[i];
 	return NULL;
@@ -272,11 +284,8 @@ reap(struct spw_tier *tier, bool wait)
 	struct spw_transfer *x;
 	struct spw_io *io;
 
-	if (!t->over) {
-		io = spw_ring_reap(t->ring, wait);
-		if (io)
-			spw_nvme_ended(t, io);
-	}
+	while (!t->over && (io = spw_ring_reap(t->ring, wait && t->under_way)))
+		spw_nvme_ended(t, io);
 	x = t->over;
 	if (x)
 		t->over = x->next;
@@ -399,6 +408,8 @@ spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
 			log = best_with_room(t, need, true);
 		if (!log)
 			return r < 0 ? r : -ENOSPC;
+		if (t->current)
+			spw_log_seal(t, t->current);
 		t->current = log;
 	}
 	*ret_log = log;
@@ -549,13 +560,13 @@ close_tier(struct spw_tier *tier, bool discarded)
 	struct spw_nvme *t = of(tier);
 	int r = 0;
 
-	while (t->under_way)
-		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+	spw_nvme_settle(t);
 	if (discarded && !t->share.look_only) {
 		r = discard(t);
 		if (r == 0)
 			r = spw_share_remove(&t->share, "nvme");
 	} else if (!t->share.look_only) {
+		t->closing = true;
 		r = spw_nvme_sync(tier);
 	}
 	release(t);
