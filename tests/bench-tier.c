@@ -156,6 +156,6 @@ main(int argc, char **argv)
 	if (!strcmp(argv[4], "read"))
 		figure = rate(n, true);
 	CHECK(ops->close(tier, true) == 0);
-	printf("%.0f\n", figure);
+	printf("%.1f\n", figure);
 	return 0;
 }

@@ -4,7 +4,7 @@
 /*
  * crash-tiers KIND DIR ROUNDS [POINT]...: a child works on a share in DIR and
  * is killed, ROUNDS times after a random while, then at each named point at
- * its first to third passing. It notes in shared memory what it begins and
+ * its first passing, and at the next two if there are any. It notes in shared memory what it begins and
  * what it was told is done. After each death the share is opened again:
  *
  *	all that list shows is whole, and was begun and not dropped;
@@ -169,7 +169,7 @@ live(const char *point)
 
 /* Afterwards. */
 
-static uint64_t twice[64];		/* places of second copies */
+static uint64_t twice[4096];		/* places of second copies */
 static unsigned ntwice;
 
 static int
@@ -329,10 +329,12 @@ main(int argc, char **argv)
 		for (n = 1; n <= 3; n++) {
 			(void)snprintf(point, sizeof(point), "%s:%d", argv[i],
 				       n);
-			if (!one_life(point)) {
-				fprintf(stderr, "%s is not passed\n", point);
-				return 1;
-			}
+			if (one_life(point))
+				continue;
+			if (n > 1)	/* passed once in a life */
+				break;
+			fprintf(stderr, "%s is not passed\n", point);
+			return 1;
 		}
 		start_again();
 	}

@@ -14,6 +14,7 @@ tests_units = \
 	tests/replay-segment \
 	tests/tier-bb \
 	tests/tier-conformance \
+	tests/tier-pmem \
 	tests/unit-cache-stress \
 	tests/unit-config-load \
 	tests/unit-config-messages \
@@ -42,6 +43,11 @@ tests_unit_crc32c_SOURCES = \
 
 tests_tier_bb_SOURCES = \
 	tests/tier-bb.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_tier_pmem_SOURCES = \
+	tests/tier-pmem.c \
 	tests/guarded.h \
 	tests/tier-kit.c \
 	tests/tier-kit.h
@@ -172,6 +178,7 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \

@@ -12,14 +12,14 @@ may_need()
 	codec-lz4) echo 'liblz4' ;;
 	codec-zstd) echo 'libzstd' ;;
 	codec-brotli) echo 'libbrotli(enc|dec)' ;;
+	tier-pmem) echo 'libpmem' ;;
 	tiledb) echo 'nothing' ;;
 	*) fail "$1 is not known here" ;;
 	esac
 }
 
 seen=0
-for module in "$top_builddir"/.libs/codec-*.so "$top_builddir"/.libs/tiledb.so
-do
+for module in "$top_builddir"/.libs/{codec-*,tier-*,tiledb}.so; do
 	[ -e "$module" ] || continue
 	seen=$((seen + 1))
 	name=$(basename "$module" .so)

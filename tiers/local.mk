@@ -9,6 +9,8 @@ tiers_sources = \
 	tiers/codec.h \
 	tiers/crew.c \
 	tiers/crew.h \
+	tiers/extents.c \
+	tiers/extents.h \
 	tiers/features.c \
 	tiers/features.h \
 	tiers/io-threads.c \
@@ -27,6 +29,15 @@ tiers_sources = \
 	tiers/object.c \
 	tiers/object.h \
 	tiers/packer.c \
+	tiers/pmem-calls.h \
+	tiers/pmem-clean.c \
+	tiers/pmem-layout.h \
+	tiers/pmem-list.c \
+	tiers/pmem-load.c \
+	tiers/pmem-log.c \
+	tiers/pmem-log.h \
+	tiers/pmem.c \
+	tiers/pmem.h \
 	tiers/share.c \
 	tiers/share.h \
 	tiers/tier.c \
@@ -64,6 +75,14 @@ codec_brotli_la_SOURCES = tiers/codec-brotli.c
 codec_brotli_la_CPPFLAGS = $(AM_CPPFLAGS) $(BROTLI_CFLAGS)
 codec_brotli_la_LDFLAGS = $(module_ldflags)
 codec_brotli_la_LIBADD = $(BROTLI_LIBS)
+endif
+
+if HAVE_LIBPMEM
+spillway_modules += tier-pmem.la
+tier_pmem_la_SOURCES = tiers/pmem-lib.c
+tier_pmem_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBPMEM_CFLAGS)
+tier_pmem_la_LDFLAGS = $(module_ldflags)
+tier_pmem_la_LIBADD = $(LIBPMEM_LIBS)
 endif
 
 if TILEDB_MODULE
