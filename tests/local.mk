@@ -24,6 +24,7 @@ tests_units = \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
 	tests/unit-filter \
+	tests/unit-io \
 	tests/unit-names \
 	tests/unit-object \
 	tests/unit-object-damage \
@@ -41,27 +42,27 @@ tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
 tests_unit_codec_ctx_SOURCES = \
-	tests/unit-codec-ctx.c \
-	tests/guarded.h
+	tests/guarded.h \
+	tests/unit-codec-ctx.c
 tests_unit_codec_ctx_LDADD = libback.la -lpthread
 tests_unit_crc32c_SOURCES = \
-	tests/unit-crc32c.c \
-	tests/guarded.h
+	tests/guarded.h \
+	tests/unit-crc32c.c
 tests_unit_filter_SOURCES = \
-	tests/unit-filter.c \
 	tests/filter-samples.h \
-	tests/guarded.h
+	tests/guarded.h \
+	tests/unit-filter.c
 
 tests_tier_bb_SOURCES = \
-	tests/tier-bb.c \
 	tests/guarded.h \
+	tests/tier-bb.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
 tests_tier_pmem_SOURCES = \
-	tests/tier-pmem.c \
 	tests/guarded.h \
 	tests/tier-kit.c \
-	tests/tier-kit.h
+	tests/tier-kit.h \
+	tests/tier-pmem.c
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -77,17 +78,17 @@ tests_unit_config_tiers_SOURCES = \
 	tests/unit-config.h
 
 tests_unit_object_SOURCES = \
+	tests/guarded.h \
 	tests/unit-object.c \
-	tests/unit-object.h \
-	tests/guarded.h
+	tests/unit-object.h
 tests_unit_object_damage_SOURCES = \
+	tests/guarded.h \
 	tests/unit-object-damage.c \
-	tests/unit-object.h \
-	tests/guarded.h
+	tests/unit-object.h
 tests_unit_object_samples_SOURCES = \
+	tests/guarded.h \
 	tests/unit-object-samples.c \
-	tests/unit-object.h \
-	tests/guarded.h
+	tests/unit-object.h
 
 # The wrappers themselves, in objects of their own and as plain as in the
 # preloaded library.
@@ -128,8 +129,8 @@ tests_unit_stdio_random_LDADD =
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
 tests_tiledb_open_SOURCES = \
-	tests/tiledb-open.c \
 	tests/guarded.h \
+	tests/tiledb-open.c \
 	tiers/tiledb-lib.c
 tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
@@ -156,6 +157,7 @@ tests_scripts = \
 	tests/crash-step.sh \
 	tests/crash-tiers.sh \
 	tests/crash-writers.sh \
+	tests/io-denied.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
@@ -269,8 +271,8 @@ tests_odd_io_SOURCES = \
 	tests/odd-io.c \
 	tests/told.h
 tests_past_cache_SOURCES = \
-	tests/pinned \
 	tests/past-cache.c \
+	tests/pinned \
 	tests/told.h
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
@@ -292,13 +294,13 @@ tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
 
 tests_random_ops_SOURCES = \
-	tests/random-ops.c \
-	tests/random-ops.h \
 	tests/random-ops-data.c \
 	tests/random-ops-life.c \
 	tests/random-ops-model.c \
 	tests/random-ops-size.c \
-	tests/random-ops-slots.c
+	tests/random-ops-slots.c \
+	tests/random-ops.c \
+	tests/random-ops.h
 tests_random_ops_LDADD = -lpthread
 
 # The back once more, with the points where tests make it die built in.
@@ -309,16 +311,16 @@ libmortal_la_CFLAGS = $(libback_la_CFLAGS)
 libmortal_la_LIBADD = $(libback_la_LIBADD)
 
 crash_sources = \
-	tests/crash.h \
 	tests/crash-cast.c \
 	tests/crash-cast.h \
 	tests/crash-core.c \
-	tests/crash-ledger.c
+	tests/crash-ledger.c \
+	tests/crash.h
 tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
 tests_crash_preload_SOURCES = \
+	tests/crash-ledger.c \
 	tests/crash-preload.c \
-	tests/crash.h \
-	tests/crash-ledger.c
+	tests/crash.h
 tests_crash_step_SOURCES = tests/crash-step.c $(crash_sources)
 tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
 tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
@@ -330,6 +332,12 @@ tests_crash_tiers_SOURCES = \
 	tests/tier-kit.h
 tests_crash_tiers_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_tiers_LDADD = libmortal.la
+
+tests_unit_io_SOURCES = \
+	tests/guarded.h \
+	tests/unit-io.c
+tests_unit_io_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_unit_io_LDADD = libmortal.la
 
 # A module from another version, to be refused.
 check_LTLIBRARIES += module-old.la
@@ -345,9 +353,9 @@ program_interposer_la_LDFLAGS = $(object_ldflags)
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
 tests_slowfs_SOURCES = \
-	tests/slowfs.c \
 	tests/slowfs-knobs.c \
-	tests/slowfs-knobs.h
+	tests/slowfs-knobs.h \
+	tests/slowfs.c
 tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS)
 tests_slowfs_LDADD = $(FUSE3_LIBS) -lpthread
 endif
@@ -362,13 +370,13 @@ check_PROGRAMS += $(tests_units) $(tests_helpers)
 TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
 EXTRA_DIST += $(tests_scripts) \
+	tests/bench \
+	tests/each-library \
+	tests/installed.sh \
 	tests/program-functions.sh \
 	tests/program-multiprocessing.py \
 	tests/program-python-functions.sh \
 	tests/program-python-twin.py \
-	tests/bench \
-	tests/each-library \
-	tests/installed.sh \
 	tests/service \
 	tests/unit-cache-stress.tsan
 
@@ -431,10 +439,10 @@ tests_replay_object_SOURCES = \
 	tests/unit-object.h
 tests_replay_object_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
-	tests/fuzz-segment.c \
-	tests/crash.h \
 	tests/crash-core.c \
-	tests/crash-ledger.c
+	tests/crash-ledger.c \
+	tests/crash.h \
+	tests/fuzz-segment.c
 tests_replay_segment_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 
 if FUZZERS
