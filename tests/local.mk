@@ -140,7 +140,10 @@ tests_scripts = \
 	tests/random-ops.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
+	tests/slowfs-calls.sh \
 	tests/slowfs-faults.sh \
+	tests/slowfs-rate.sh \
+	tests/slowfs-stall.sh \
 	tests/slowfs-twin.sh \
 	tests/source-layers.sh \
 	tests/source-listed.sh \
@@ -200,6 +203,8 @@ tests_helpers = \
 	tests/pinned \
 	tests/random-ops \
 	tests/signal-forms \
+	tests/slowfs-calls \
+	tests/slowfs-rate \
 	tests/spawn-forms \
 	tests/stat-forms \
 	tests/stdio-forms \
@@ -219,6 +224,9 @@ tests_past_cache_SOURCES = \
 	tests/pinned \
 	tests/past-cache.c \
 	tests/told.h
+tests_slowfs_calls_SOURCES = \
+	tests/slowfs-calls.c \
+	tests/told.h
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
 	tests/told.h
@@ -231,6 +239,8 @@ tests_deny_LDADD =
 tests_home_errors_LDADD =
 tests_odd_io_LDADD =
 tests_past_cache_LDADD =
+tests_slowfs_calls_LDADD =
+tests_slowfs_rate_LDADD = -lpthread
 tests_thread_forms_LDADD = -lpthread
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
@@ -286,9 +296,18 @@ if HAVE_FUSE3
 tests_helpers += tests/slowfs
 tests_slowfs_SOURCES = \
 	tests/slowfs.c \
+	tests/slowfs.h \
+	tests/slowfs-control.c \
+	tests/slowfs-data.c \
+	tests/slowfs-faults.c \
+	tests/slowfs-faults.h \
 	tests/slowfs-knobs.c \
-	tests/slowfs-knobs.h
-tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS)
+	tests/slowfs-knobs.h \
+	tests/slowfs-names.c \
+	tests/slowfs-nodes.c \
+	tests/slowfs-xattr.c
+tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS) \
+	-DFUSE_USE_VERSION=$(FUSE3_API)
 tests_slowfs_LDADD = $(FUSE3_LIBS) -lpthread
 endif
 
