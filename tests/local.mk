@@ -112,6 +112,8 @@ tests_scripts = \
 	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
+	tests/powercut-log.sh \
+	tests/powercut-tree.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
@@ -201,6 +203,8 @@ tests_helpers = \
 	tests/odd-io \
 	tests/past-cache \
 	tests/pinned \
+	tests/powercut \
+	tests/powercut-log \
 	tests/random-ops \
 	tests/signal-forms \
 	tests/slowfs-calls \
@@ -247,6 +251,17 @@ tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
+
+tests_powercut_SOURCES = \
+	tests/powercut.c \
+	tests/powercut.h \
+	tests/powercut-attributes.c \
+	tests/powercut-file.c \
+	tests/powercut-names.c \
+	tests/powercut-read.c \
+	tests/record.h
+tests_powercut_LDADD =
+tests_powercut_log_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops.c \
@@ -295,6 +310,7 @@ program_interposer_la_LDFLAGS = $(object_ldflags)
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
 tests_slowfs_SOURCES = \
+	tests/record.h \
 	tests/slowfs.c \
 	tests/slowfs.h \
 	tests/slowfs-control.c \
@@ -305,6 +321,10 @@ tests_slowfs_SOURCES = \
 	tests/slowfs-knobs.h \
 	tests/slowfs-names.c \
 	tests/slowfs-nodes.c \
+	tests/slowfs-record.c \
+	tests/slowfs-record.h \
+	tests/slowfs-tree.c \
+	tests/slowfs-tree.h \
 	tests/slowfs-xattr.c
 tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS) \
 	-DFUSE_USE_VERSION=$(FUSE3_API)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/slowfs-record.h"
 #include "tests/slowfs.h"
 
 static const struct node control = { .fd = -1 };
@@ -70,10 +71,20 @@ control_read(fuse_req_t req, size_t size, off_t off)
 	fuse_reply_buf(req, size ? text + off : text, size);
 }
 
+int
+control_set(const char *text, size_t n)
+{
+	if (n < 5 || memcmp(text, "mark=", 5))
+		return faults_set(text, n);
+	if (text[n - 1] == '\n')
+		n--;
+	return record_mark(text + 5, n - 5);
+}
+
 void
 control_write(fuse_req_t req, const char *buf, size_t size)
 {
-	int r = faults_set(buf, size);
+	int r = control_set(buf, size);
 
 	if (r < 0)
 		fuse_reply_err(req, -r);

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "tests/slowfs-record.h"
 #include "tests/slowfs.h"
 
 bool direct_io;
@@ -63,8 +64,14 @@ op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what,
 		return;
 	}
 	r = gate(REQUEST_CHANGE, ino, NULL);
+	record_begin();
 	if (r == 0)
 		r = set_attributes(ino, st, what, fi);
+	if (r == 0 && what & FUSE_SET_ATTR_SIZE)
+		record_truncated(fd_of(ino), st->st_size);
+	if (r == 0 && what & ~FUSE_SET_ATTR_SIZE)
+		record_attributes(fd_of(ino));
+	record_end();
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else
@@ -98,15 +105,42 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, -r);
 		return;
 	}
+	record_begin();
 	fd = open(name.s, open_flags(fi->flags));
-	if (fd < 0) {
-		fuse_reply_err(req, errno);
+	r = fd < 0 ? -errno : 0;
+	if (r == 0 && fi->flags & O_TRUNC)
+		record_truncated(fd, 0);
+	record_end();
+	if (r < 0) {
+		fuse_reply_err(req, -r);
 		return;
 	}
 	fi->fh = (uint64_t)fd;
 	fi->direct_io = direct_io;
 	if (fuse_reply_open(req, fi) < 0)
 		close(fd);
+}
+
+/* A file, made now or there already: a descriptor or a negative errno. */
+static int
+make_file(int dir, const char *name, int flags, mode_t mode)
+{
+	int fd;
+
+	fd = openat(dir, name, open_flags(flags) | O_CREAT | O_EXCL |
+		    O_NOFOLLOW, mode);
+	if (fd >= 0) {
+		record_made(dir, name, NULL);
+		return fd;
+	}
+	if (errno != EEXIST || flags & O_EXCL)
+		return -errno;
+	fd = openat(dir, name, open_flags(flags) | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (flags & O_TRUNC)
+		record_truncated(fd, 0);
+	return fd;
 }
 
 void
@@ -119,9 +153,10 @@ op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	r = gate(REQUEST_CHANGE, parent, name);
 	if (r < 0)
 		goto fail;
-	fd = openat(fd_of(parent), name, open_flags(fi->flags) | O_CREAT |
-		    (fi->flags & O_EXCL) | O_NOFOLLOW, mode);
-	r = fd < 0 ? -errno : nodes_find(parent, name, &e);
+	record_begin();
+	fd = make_file(fd_of(parent), name, fi->flags, mode);
+	record_end();
+	r = fd < 0 ? fd : nodes_find(parent, name, &e);
 	if (r < 0)
 		goto fail;
 	fi->fh = (uint64_t)fd;
@@ -183,16 +218,38 @@ admit_write(fuse_ino_t ino, size_t size)
 	return faults_admit_bytes((int64_t)size, path);
 }
 
+/* In a recording, what is durable is a matter of the recording. */
 static int64_t
 put_bytes(const char *buf, size_t size, off_t off,
 	  const struct fuse_file_info *fi)
 {
 	struct iovec iov = { .iov_base = (char *)buf, .iov_len = size };
+	bool durable = fi->flags & O_DSYNC;
 	ssize_t r;
 
+	record_begin();
 	r = pwritev2((int)fi->fh, &iov, 1, off,
-		     fi->flags & O_DSYNC ? RWF_DSYNC : 0);
-	return r < 0 ? -errno : r;
+		     durable && !record_is_on() ? RWF_DSYNC : 0);
+	if (r < 0)
+		r = -errno;
+	else if (r > 0)
+		record_wrote((int)fi->fh, buf, (size_t)r, off, durable);
+	record_end();
+	return r;
+}
+
+int
+sync_node(int fd, bool data_only)
+{
+	int r = 0;
+
+	record_begin();
+	if (record_is_on())
+		record_synced(fd, data_only);
+	else
+		r = data_only ? fdatasync(fd) : fsync(fd);
+	record_end();
+	return r < 0 ? -errno : 0;
 }
 
 static void
@@ -247,15 +304,15 @@ op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 	 struct fuse_file_info *fi)
 {
 	int64_t since = faults_clock();
-	int fd = (int)fi->fh, r;
+	int r;
 
 	if (control_is(ino)) {
 		fuse_reply_err(req, 0);
 		return;
 	}
 	r = gate(REQUEST_SYNC, ino, NULL);
-	if (r == 0 && (datasync ? fdatasync(fd) : fsync(fd)) < 0)
-		r = -errno;
+	if (r == 0)
+		r = sync_node((int)fi->fh, datasync);
 	faults_take_time(since, 0);
 	fuse_reply_err(req, -r);
 }
@@ -281,8 +338,12 @@ op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
 	int r;
 
 	r = control_is(ino) ? -EINVAL : admit_space(ino, mode, len);
+	record_begin();
 	if (r == 0 && fallocate((int)fi->fh, mode, off, len) < 0)
 		r = -errno;
+	if (r == 0)
+		record_allocated((int)fi->fh, mode, off, len);
+	record_end();
 	fuse_reply_err(req, -r);
 }
 

@@ -27,7 +27,9 @@
  * the bytes still left, and as `stalled=` how many requests wait.  The file
  * is not in listings.  A program whose writes may not arrive at once, being
  * under test itself, sets the extended attribute user.slowfs of the mount
- * instead; it is as `>>`.
+ * instead; it is as `>>`.  A write that begins with `mark=` sets nothing: its
+ * text goes into the recording (slowfs.c), to tell what the program knows at
+ * this point.
  */
 
 #ifndef SPW_TESTS_SLOWFS_KNOBS_H

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/slowfs-record.h"
 #include "tests/slowfs.h"
 
 void
@@ -26,23 +27,35 @@ op_readlink(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_readlink(req, buf);
 }
 
-/* May a name change?  If not, the request has been answered. */
+/* May a name change?  If so, a recording waits for the change; if not, the
+ * request has been answered. */
 static bool
-may_change(fuse_req_t req, fuse_ino_t parent, const char *name)
+begin_change(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	int r = gate(REQUEST_CHANGE, parent, name);
 
 	if (r < 0)
 		fuse_reply_err(req, -r);
+	else
+		record_begin();
 	return r == 0;
 }
 
+/* A system call was to make a name, of a new inode or of one that is. */
 static void
-reply_made(fuse_req_t req, int r, fuse_ino_t parent, const char *name)
+end_making(fuse_req_t req, int r, fuse_ino_t parent, const char *name,
+	   const char *to, bool is_new)
 {
 	struct fuse_entry_param e;
 
-	r = r < 0 ? -errno : nodes_find(parent, name, &e);
+	r = r < 0 ? -errno : 0;
+	if (r == 0 && is_new)
+		record_made(fd_of(parent), name, to);
+	else if (r == 0)
+		record_linked(fd_of(parent), name);
+	record_end();
+	if (r == 0)
+		r = nodes_find(parent, name, &e);
 	if (r < 0)
 		fuse_reply_err(req, -r);
 	else if (fuse_reply_entry(req, &e) < 0)
@@ -53,25 +66,25 @@ void
 op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	 dev_t rdev)
 {
-	if (may_change(req, parent, name))
-		reply_made(req, mknodat(fd_of(parent), name, mode, rdev),
-			   parent, name);
+	if (begin_change(req, parent, name))
+		end_making(req, mknodat(fd_of(parent), name, mode, rdev),
+			   parent, name, NULL, true);
 }
 
 void
 op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	if (may_change(req, parent, name))
-		reply_made(req, mkdirat(fd_of(parent), name, mode), parent,
-			   name);
+	if (begin_change(req, parent, name))
+		end_making(req, mkdirat(fd_of(parent), name, mode), parent,
+			   name, NULL, true);
 }
 
 void
 op_symlink(fuse_req_t req, const char *to, fuse_ino_t parent, const char *name)
 {
-	if (may_change(req, parent, name))
-		reply_made(req, symlinkat(to, fd_of(parent), name), parent,
-			   name);
+	if (begin_change(req, parent, name))
+		end_making(req, symlinkat(to, fd_of(parent), name), parent,
+			   name, to, true);
 }
 
 void
@@ -79,32 +92,62 @@ op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
 	struct procname from = procname(fd_of(ino));
 
-	if (may_change(req, parent, name))
-		reply_made(req, linkat(AT_FDCWD, from.s, fd_of(parent), name,
-				       AT_SYMLINK_FOLLOW), parent, name);
+	if (begin_change(req, parent, name))
+		end_making(req, linkat(AT_FDCWD, from.s, fd_of(parent), name,
+				       AT_SYMLINK_FOLLOW), parent, name, NULL,
+			   false);
+}
+
+static void
+remove_name(fuse_req_t req, fuse_ino_t parent, const char *name, int flags)
+{
+	uint64_t node;
+	int r;
+
+	if (!begin_change(req, parent, name))
+		return;
+	node = record_look(fd_of(parent), name);
+	r = unlinkat(fd_of(parent), name, flags) < 0 ? -errno : 0;
+	if (r == 0)
+		record_removed(fd_of(parent), name, node);
+	record_end();
+	fuse_reply_err(req, -r);
 }
 
 void
 op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	if (may_change(req, parent, name))
-		reply_result(req, unlinkat(fd_of(parent), name, 0));
+	remove_name(req, parent, name, 0);
 }
 
 void
 op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	if (may_change(req, parent, name))
-		reply_result(req, unlinkat(fd_of(parent), name, AT_REMOVEDIR));
+	remove_name(req, parent, name, AT_REMOVEDIR);
 }
 
 void
 op_rename(fuse_req_t req, fuse_ino_t from, const char *old, fuse_ino_t to,
 	  const char *new, unsigned int flags)
 {
-	if (may_change(req, from, old) && may_change(req, to, new))
-		reply_result(req, renameat2(fd_of(from), old, fd_of(to), new,
-					    flags));
+	int fd = fd_of(from), fd2 = fd_of(to);
+	uint64_t node, other;
+	int r;
+
+	r = gate(REQUEST_CHANGE, from, old);
+	if (r < 0) {
+		fuse_reply_err(req, -r);
+		return;
+	}
+	if (!begin_change(req, to, new))
+		return;
+	node = record_look(fd, old);
+	other = record_look(fd2, new);
+	r = renameat2(fd, old, fd2, new, flags) < 0 ? -errno : 0;
+	if (r == 0)
+		record_renamed(fd, old, node, fd2, new, other, flags);
+	record_end();
+	fuse_reply_err(req, -r);
 }
 
 void
@@ -192,8 +235,8 @@ op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 
 	(void)datasync;
 	r = gate(REQUEST_SYNC, ino, NULL);
-	if (r == 0 && fsync(dirfd((DIR *)(uintptr_t)fi->fh)) < 0)
-		r = -errno;
+	if (r == 0)
+		r = sync_node(dirfd((DIR *)(uintptr_t)fi->fh), false);
 	faults_take_time(since, 0);
 	fuse_reply_err(req, -r);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/xattr.h>
 
+#include "tests/slowfs-record.h"
 #include "tests/slowfs.h"
 
 void
@@ -16,12 +17,16 @@ op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 	int r;
 
 	if (!strcmp(name, CONTROL_XATTR)) {
-		fuse_reply_err(req, -faults_set(value, size));
+		fuse_reply_err(req, -control_set(value, size));
 		return;
 	}
 	r = gate(REQUEST_CHANGE, ino, NULL);
+	record_begin();
 	if (r == 0 && setxattr(p.s, name, value, size, flags) < 0)
 		r = -errno;
+	if (r == 0)
+		record_xattr(fd_of(ino), name, value, size, false);
+	record_end();
 	fuse_reply_err(req, -r);
 }
 
@@ -32,8 +37,12 @@ op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	int r;
 
 	r = gate(REQUEST_CHANGE, ino, NULL);
+	record_begin();
 	if (r == 0 && removexattr(p.s, name) < 0)
 		r = -errno;
+	if (r == 0)
+		record_xattr(fd_of(ino), name, NULL, 0, true);
+	record_end();
 	fuse_reply_err(req, -r);
 }
 

@@ -8,6 +8,9 @@
  *
  *	direct=1	every file is opened past the page cache (direct I/O):
  *			each read is a request; no shared mappings
+ *	record=FILE	all that changes is written down in FILE, a new file
+ *			elsewhere, for powercut.c; fsync is then written down
+ *			rather than done
  *
  * The page cache never holds back a write: it is a request at once, of up to
  * 1 MiB; only what was written through a mapping waits for msync.  A program
@@ -23,6 +26,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "tests/slowfs-record.h"
 #include "tests/slowfs.h"
 
 /* Each request has a thread while it waits: more of them at once than this
@@ -30,6 +34,7 @@
 #define MAX_THREADS 256
 
 static struct fuse_session *session;
+static const char *recording;		/* NULL: none */
 
 /* Ask the kernel for what we rely on: atomic O_TRUNC, requests of 1 MiB, many
  * of them at once. */
@@ -138,6 +143,10 @@ take_option(const char *text)
 		direct_io = true;
 		return 0;
 	}
+	if (!strncmp(text, "record=", 7)) {
+		recording = text + 7;
+		return 0;
+	}
 	return faults_start(text);
 }
 
@@ -154,7 +163,7 @@ be_quick(void)
 int
 main(int argc, char **argv)
 {
-	int fd;
+	int fd, r;
 
 	for (; argc > 3; argc--, argv++) {
 		if (take_option(argv[1]) < 0) {
@@ -175,5 +184,10 @@ main(int argc, char **argv)
 		return 1;
 	}
 	nodes_start(fd);
+	r = recording ? record_start(recording, fd) : 0;
+	if (r < 0) {
+		fprintf(stderr, "slowfs: %s: %s\n", recording, strerror(-r));
+		return 1;
+	}
 	return serve(argv[2]);
 }

@@ -62,6 +62,12 @@ void control_open(fuse_req_t req, struct fuse_file_info *fi);
 void control_read(fuse_req_t req, size_t size, off_t off);
 void control_write(fuse_req_t req, const char *buf, size_t size);
 
+/* Do what a line for the control file says: 0 or a negative errno. */
+int control_set(const char *text, size_t n);
+
+/* Make durable what a descriptor stands for: 0 or a negative errno. */
+int sync_node(int fd, bool data_only);
+
 /* Every file is opened past the page cache. */
 extern bool direct_io;
 

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# powercut-log.sh -- what was synced survives each power cut, and what was not
+# is missed
+
+. tests/functions.sh
+log=$top_builddir/tests/powercut-log
+power_cut_flags=
+
+# lost FORM COUNT SEED...: how many cuts lost a record that was synced.
+lost()
+{
+	local form=$1 count=$2 bad=0 all=0 point seed synced marks
+
+	shift 2
+	recorded_mount "$scratch/$form"
+	"$log" write $form $count "$scratch/slow"
+	slow_unmount
+	rm -r "$scratch/slow-back"
+	for point in $(cut_points "$scratch/$form"); do
+		for seed; do
+			power_cut "$scratch/$form" $point $seed
+			mapfile -t marks <"$scratch/marks"
+			synced=${marks[@]: -1}
+			all=$((all + 1))
+			"$log" check $form ${synced:-0} "$scratch/cut" \
+				>"$scratch/out" 2>&1 || bad=$((bad + 1))
+		done
+	done
+	[ "$synced" = $count ] || fail "$form: $synced of $count at the end"
+	echo "$form: $all cuts, $bad lost something" >&2
+	echo $bad
+}
+
+for form in fsync fdatasync direct dsync direct-dsync rwf-dsync allocated \
+	reserved again punched msync published; do
+	[ "$(lost $form 8 0 2 3)" = 0 ] || fail "$form"
+done
+
+# The check would notice: without the sync, at some cut something is lost, by
+# dropping all of it and by dropping some.
+for form in no-sync direct-no-sync no-msync no-name hurried unpublished; do
+	[ "$(lost $form 8 0)" -gt 0 ] || fail "$form was not noticed"
+	[ "$(lost $form 8 2 3)" -gt 0 ] || fail "$form was not noticed"
+done
+
+# Without a sync of the directory the name is there on some file systems.
+power_cut_flags=-e
+[ "$(lost no-name 8 0 2 3)" = 0 ] || fail "the name is lost with -e"
+[ "$(lost no-sync 8 0)" -gt 0 ] || fail "no-sync was not noticed with -e"
