@@ -261,6 +261,9 @@ tests_powercut_SOURCES = \
 	tests/powercut-read.c \
 	tests/record.h
 tests_powercut_LDADD =
+tests_powercut_log_SOURCES = \
+	tests/powercut-log.c \
+	tests/record.h
 tests_powercut_log_LDADD =
 
 tests_random_ops_SOURCES = \

@@ -4,11 +4,13 @@
 /*
  * usage: powercut-log write FORM COUNT DIR
  *        powercut-log check FORM COUNT DIR
+ *        powercut-log unsync RECORDING NEW
  *
  * `write` appends COUNT records in DIR, the root of a recording mount, and
  * sets a mark with its number after each that is synced. FORM says how; some
  * forget something. `check` wants the first COUNT records, whatever is after
- * them.
+ * them. `unsync` copies a recording without the syncs of files: some kernels
+ * let one follow each durable write.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +23,8 @@
 #include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "tests/record.h"
 
 #define ALIGNED 4096
 #define ODD 3000		/* records cross pages and sectors */
@@ -285,6 +289,34 @@ check_log(const struct form *form, unsigned long count, char *buf)
 	return 0;
 }
 
+static int
+unsync(const char *from, const char *to)
+{
+	FILE *in = fopen(from, "r"), *out = fopen(to, "wx");
+	uint64_t magic;
+	struct record r;
+	char *rest;
+
+	if (!in || !out || fread(&magic, sizeof(magic), 1, in) != 1)
+		die(from);
+	fwrite(&magic, sizeof(magic), 1, out);
+	while (fread(&r, sizeof(r), 1, in) == 1) {
+		rest = malloc(r.size);
+		if (!rest || fread(rest, 1, r.size - sizeof(r), in) !=
+		    r.size - sizeof(r))
+			die(from);
+		if (r.kind != RECORD_SYNC || !S_ISREG(r.mode)) {
+			fwrite(&r, sizeof(r), 1, out);
+			fwrite(rest, 1, r.size - sizeof(r), out);
+		}
+		free(rest);
+	}
+	fclose(in);
+	if (fclose(out))
+		die(to);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -292,6 +324,8 @@ main(int argc, char **argv)
 	unsigned long count;
 	void *buf;
 
+	if (argc == 4 && !strcmp(argv[1], "unsync"))
+		return unsync(argv[2], argv[3]);
 	form = argc == 5 ? form_of(argv[2]) : NULL;
 	if (!form)
 		return 2;

@@ -7,19 +7,26 @@
 log=$top_builddir/tests/powercut-log
 power_cut_flags=
 
-# lost FORM COUNT SEED...: how many cuts lost a record that was synced.
-lost()
+# write_log FORM COUNT: a recording, $scratch/FORM.
+write_log()
 {
-	local form=$1 count=$2 bad=0 all=0 point seed synced marks
-
-	shift 2
-	recorded_mount "$scratch/$form"
-	"$log" write $form $count "$scratch/slow"
+	recorded_mount "$scratch/$1"
+	"$log" write $1 $2 "$scratch/slow"
 	slow_unmount
 	rm -r "$scratch/slow-back"
-	for point in $(cut_points "$scratch/$form"); do
+}
+
+# lost_in RECORDING FORM COUNT SEED...: how many cuts lost a record that was
+# synced.
+lost_in()
+{
+	local recording=$1 form=$2 count=$3 bad=0 all=0
+	local point seed synced marks
+
+	shift 3
+	for point in $(cut_points "$recording"); do
 		for seed; do
-			power_cut "$scratch/$form" $point $seed
+			power_cut "$recording" $point $seed
 			mapfile -t marks <"$scratch/marks"
 			synced=${marks[@]: -1}
 			all=$((all + 1))
@@ -30,6 +37,13 @@ lost()
 	[ "$synced" = $count ] || fail "$form: $synced of $count at the end"
 	echo "$form: $all cuts, $bad lost something" >&2
 	echo $bad
+}
+
+# lost FORM COUNT SEED...: the same, of a new recording.
+lost()
+{
+	write_log $1 $2
+	lost_in "$scratch/$1" "$@"
 }
 
 for form in fsync fdatasync direct dsync direct-dsync rwf-dsync allocated \
@@ -48,3 +62,14 @@ done
 power_cut_flags=-e
 [ "$(lost no-name 8 0 2 3)" = 0 ] || fail "the name is lost with -e"
 [ "$(lost no-sync 8 0)" -gt 0 ] || fail "no-sync was not noticed with -e"
+power_cut_flags=
+
+# A write that was asked to be durable needs no sync after it.
+for form in dsync direct-dsync rwf-dsync; do
+	"$log" unsync "$scratch/$form" "$scratch/$form.unsynced"
+	[ "$(lost_in "$scratch/$form.unsynced" $form 8 0 2)" = 0 ] ||
+		fail "$form without syncs"
+done
+"$log" unsync "$scratch/fsync" "$scratch/fsync.unsynced"
+[ "$(lost_in "$scratch/fsync.unsynced" fsync 8 0)" -gt 0 ] ||
+	fail "missing syncs were not noticed"

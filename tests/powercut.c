@@ -28,6 +28,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,6 +277,7 @@ main(int argc, char **argv)
 	if (argc < 3)
 		return usage();
 	umask(0);
+	mallopt(M_TOP_PAD, 16 << 20);	/* a few calls for all pages */
 	rec = recording_read(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "points"))
 		printf("%zu\n", rec.n - rec.start);
