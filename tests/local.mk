@@ -112,6 +112,7 @@ tests_scripts = \
 	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
+	tests/powercut-chance.sh \
 	tests/powercut-log.sh \
 	tests/powercut-tree.sh \
 	tests/preload-exports.sh \

@@ -39,7 +39,7 @@ struct form {
 	bool is_files;			/* each record is a file of its own */
 };
 
-static void
+_Noreturn static void
 die(const char *what)
 {
 	fprintf(stderr, "powercut-log: %s: %s\n", what, strerror(errno));

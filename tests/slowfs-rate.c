@@ -36,7 +36,7 @@ now(void)
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
-static void
+_Noreturn static void
 die(const char *what)
 {
 	fprintf(stderr, "%s: %s\n", what, strerror(errno));
