@@ -113,6 +113,7 @@ tests_scripts = \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/powercut-chance.sh \
+	tests/powercut-home.sh \
 	tests/powercut-log.sh \
 	tests/powercut-tree.sh \
 	tests/preload-exports.sh \

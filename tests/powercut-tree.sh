@@ -41,11 +41,26 @@ mkdir "$back/old/closed"
 chmod 500 "$back/old/closed"
 cp -a "$back" "$scratch/before"
 
+# work MODES OPS: random operations; then all that was done is recorded.
+work()
+{
+	local last
+
+	(cd "$slow" && "$top_builddir/tests/random-ops" --seed "$seed" \
+		--ops "$2" --io 16K --modes "$1" data) >"$scratch/ops.out" ||
+		fail "seed $seed: $(cat "$scratch/ops.out")"
+	last=$("$top_builddir/tests/powercut" points "$recording")
+	power_cut "$recording" "$last" 1
+	same_tree "$back" "$scratch/cut" "seed $seed: not what was done"
+	seed=$((seed + 1))
+}
+
 recorded_mount "$recording"
+for i in {1..8}; do
+	work rw,alloc 150
+done
+work all,-exec,-bare,-fork 3000
 cd "$slow"
-"$top_builddir/tests/random-ops" --seed "$seed" --ops 3000 --io 16K \
-	--modes all,-exec,-bare,-fork data >"$scratch/ops.out" ||
-	fail "seed $seed: $(cat "$scratch/ops.out")"
 mkdir -p a/b c
 echo one >a/b/file
 mv a/b c/b
@@ -54,6 +69,8 @@ mv -T c/b c/moved
 : >c/first
 echo second >c/second
 mv c/first c/second
+echo longer >c/shorter
+echo s >c/shorter
 ln -s nowhere c/symbolic
 mkfifo c/fifo
 echo gone >gone
