@@ -160,6 +160,10 @@ tests_scripts = \
 	tests/io-denied.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
+	tests/powercut-chance.sh \
+	tests/powercut-home.sh \
+	tests/powercut-log.sh \
+	tests/powercut-tree.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
@@ -188,7 +192,10 @@ tests_scripts = \
 	tests/random-ops.sh \
 	tests/service-life.sh \
 	tests/setup-packages.sh \
+	tests/slowfs-calls.sh \
 	tests/slowfs-faults.sh \
+	tests/slowfs-rate.sh \
+	tests/slowfs-stall.sh \
 	tests/slowfs-twin.sh \
 	tests/source-layers.sh \
 	tests/source-listed.sh \
@@ -250,8 +257,12 @@ tests_helpers = \
 	tests/odd-io \
 	tests/past-cache \
 	tests/pinned \
+	tests/powercut \
+	tests/powercut-log \
 	tests/random-ops \
 	tests/signal-forms \
+	tests/slowfs-calls \
+	tests/slowfs-rate \
 	tests/spawn-forms \
 	tests/stat-forms \
 	tests/stdio-forms \
@@ -274,6 +285,9 @@ tests_past_cache_SOURCES = \
 	tests/past-cache.c \
 	tests/pinned \
 	tests/told.h
+tests_slowfs_calls_SOURCES = \
+	tests/slowfs-calls.c \
+	tests/told.h
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
 	tests/told.h
@@ -286,12 +300,28 @@ tests_deny_LDADD =
 tests_home_errors_LDADD =
 tests_odd_io_LDADD =
 tests_past_cache_LDADD =
+tests_slowfs_calls_LDADD =
+tests_slowfs_rate_LDADD = -lpthread
 tests_thread_forms_LDADD = -lpthread
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
+
+tests_powercut_SOURCES = \
+	tests/powercut-attributes.c \
+	tests/powercut-file.c \
+	tests/powercut-names.c \
+	tests/powercut-read.c \
+	tests/powercut.c \
+	tests/powercut.h \
+	tests/record.h
+tests_powercut_LDADD =
+tests_powercut_log_SOURCES = \
+	tests/powercut-log.c \
+	tests/record.h
+tests_powercut_log_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops-data.c \
@@ -357,6 +387,24 @@ tests_slowfs_SOURCES = \
 	tests/slowfs-knobs.h \
 	tests/slowfs.c
 tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS)
+	tests/record.h \
+	tests/slowfs-control.c \
+	tests/slowfs-data.c \
+	tests/slowfs-faults.c \
+	tests/slowfs-faults.h \
+	tests/slowfs-knobs.c \
+	tests/slowfs-knobs.h \
+	tests/slowfs-names.c \
+	tests/slowfs-nodes.c \
+	tests/slowfs-record.c \
+	tests/slowfs-record.h \
+	tests/slowfs-tree.c \
+	tests/slowfs-tree.h \
+	tests/slowfs-xattr.c \
+	tests/slowfs.c \
+	tests/slowfs.h
+tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS) \
+	-DFUSE_USE_VERSION=$(FUSE3_API)
 tests_slowfs_LDADD = $(FUSE3_LIBS) -lpthread
 endif
 
