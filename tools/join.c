@@ -171,7 +171,7 @@ explain(const struct spw_config *cfg, uint64_t bytes, int err,
 static void
 number(char *ret_name, const char *base, int i)
 {
-	char tail[8] = "";
+	char tail[12] = "";		/* a point and ten digits */
 
 	if (i > 0)
 		snprintf(tail, sizeof(tail), ".%d", i);
