@@ -320,6 +320,8 @@ struct spw_seg {
 	_Atomic uint32_t attached;	/* attach count, for a run's handshake */
 	_Atomic uint32_t closing;	/* the run is over: drain at once */
 	_Atomic uint32_t settled;	/* bumped before files count as home */
+	_Atomic uint32_t parted;	/* bumped before changed files are the
+					 * kernel's alone again */
 
 	_Alignas(64) _Atomic uint64_t requests_home, bytes_home;
 	_Atomic uint64_t files_managed;

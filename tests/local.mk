@@ -20,6 +20,7 @@ tests_units = \
 	tests/unit-crc32c \
 	tests/unit-names \
 	tests/unit-proc-reap \
+	tests/unit-seen \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
 	tests/unit-stdio-random
