@@ -93,6 +93,7 @@ endif
 
 tests_scripts = \
 	tests/agent-start.sh \
+	tests/agent-stuck.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
