@@ -30,6 +30,7 @@ tests_units = \
 	tests/unit-object-damage \
 	tests/unit-object-samples \
 	tests/unit-proc-reap \
+	tests/unit-seen \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
 	tests/unit-stdio-random
@@ -137,6 +138,7 @@ endif
 
 tests_scripts = \
 	tests/agent-start.sh \
+	tests/agent-stuck.sh \
 	tests/below-stress.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
