@@ -2,6 +2,9 @@
 # local.mk -- planner/: what moves next, and where to
 
 planner_sources = \
+	planner/choice.h \
+	planner/choose.c \
+	planner/choose.h \
 	planner/drain.c \
 	planner/drain.h \
 	planner/drainer.h \
@@ -9,4 +12,8 @@ planner_sources = \
 	planner/engine.h \
 	planner/evict.c \
 	planner/homes.c \
-	planner/pass.c
+	planner/match.c \
+	planner/match.h \
+	planner/pass.c \
+	planner/weights.c \
+	planner/weights.h

@@ -13,6 +13,7 @@ tests_units = \
 	tests/replay-config \
 	tests/replay-segment \
 	tests/unit-cache-stress \
+	tests/unit-choose \
 	tests/unit-config-load \
 	tests/unit-config-messages \
 	tests/unit-config-size \
@@ -27,6 +28,9 @@ tests_units = \
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
+	tests/guarded.h
+tests_unit_choose_SOURCES = \
+	tests/unit-choose.c \
 	tests/guarded.h
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
@@ -181,6 +185,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/bench-choose \
 	tests/bench-front \
 	tests/call-errors \
 	tests/config-driver \
@@ -206,6 +211,9 @@ tests_helpers = \
 	tests/thread-forms \
 	tests/time-forms
 
+tests_bench_choose_SOURCES = \
+	tests/bench-choose.c \
+	tests/guarded.h
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h

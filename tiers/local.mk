@@ -12,7 +12,7 @@ tiers_sources = \
 	tiers/module.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
-back_libs =
+back_libs = -lm
 
 # Modules, each with the library it is for.
 
