@@ -15,5 +15,7 @@ planner_sources = \
 	planner/match.c \
 	planner/match.h \
 	planner/pass.c \
+	planner/predict.c \
+	planner/predict.h \
 	planner/weights.c \
 	planner/weights.h

@@ -20,6 +20,7 @@ tests_units = \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
 	tests/unit-names \
+	tests/unit-predict \
 	tests/unit-proc-reap \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -34,6 +35,10 @@ tests_unit_choose_SOURCES = \
 	tests/guarded.h
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
+	tests/guarded.h
+
+tests_unit_predict_SOURCES = \
+	tests/unit-predict.c \
 	tests/guarded.h
 
 tests_unit_config_load_SOURCES = \
