@@ -14,6 +14,8 @@ planner_sources = \
 	planner/homes.c \
 	planner/match.c \
 	planner/match.h \
+	planner/monitor.c \
+	planner/monitor.h \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \

@@ -19,6 +19,7 @@ tests_units = \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
+	tests/unit-monitor \
 	tests/unit-names \
 	tests/unit-predict \
 	tests/unit-proc-reap \
@@ -37,6 +38,9 @@ tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
 	tests/guarded.h
 
+tests_unit_monitor_SOURCES = \
+	tests/unit-monitor.c \
+	tests/guarded.h
 tests_unit_predict_SOURCES = \
 	tests/unit-predict.c \
 	tests/guarded.h
