@@ -17,6 +17,7 @@ tests_units = \
 	tests/tier-conformance \
 	tests/tier-pmem \
 	tests/unit-cache-stress \
+	tests/unit-choose \
 	tests/unit-codec-ctx \
 	tests/unit-config-load \
 	tests/unit-config-messages \
@@ -25,10 +26,12 @@ tests_units = \
 	tests/unit-crc32c \
 	tests/unit-filter \
 	tests/unit-io \
+	tests/unit-monitor \
 	tests/unit-names \
 	tests/unit-object \
 	tests/unit-object-damage \
 	tests/unit-object-samples \
+	tests/unit-predict \
 	tests/unit-proc-reap \
 	tests/unit-seen \
 	tests/unit-signals \
@@ -46,6 +49,9 @@ tests_unit_codec_ctx_SOURCES = \
 	tests/guarded.h \
 	tests/unit-codec-ctx.c
 tests_unit_codec_ctx_LDADD = libback.la -lpthread
+tests_unit_choose_SOURCES = \
+	tests/guarded.h \
+	tests/unit-choose.c
 tests_unit_crc32c_SOURCES = \
 	tests/guarded.h \
 	tests/unit-crc32c.c
@@ -64,6 +70,13 @@ tests_tier_pmem_SOURCES = \
 	tests/tier-kit.c \
 	tests/tier-kit.h \
 	tests/tier-pmem.c
+
+tests_unit_monitor_SOURCES = \
+	tests/guarded.h \
+	tests/unit-monitor.c
+tests_unit_predict_SOURCES = \
+	tests/guarded.h \
+	tests/unit-predict.c
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -239,6 +252,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/bench-choose \
 	tests/bench-filter \
 	tests/bench-front \
 	tests/bench-tier \
@@ -273,6 +287,8 @@ tests_helpers = \
 
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
+tests_bench_choose_SOURCES = \
+	tests/bench-choose.c \
 	tests/guarded.h
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \

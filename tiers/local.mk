@@ -58,6 +58,7 @@ back_cflags = $(LIBURING_CFLAGS)
 if HAVE_LIBURING
 tiers_sources += tiers/io-uring.c
 endif
+back_libs = -lm
 
 # Modules, each with the library it is for.
 
