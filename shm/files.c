@@ -106,6 +106,14 @@ begin(struct spw_file *f, const struct spw_file_seen *seen, int claimed)
 	return claimed == SPW_CLAIM_CONTESTED;
 }
 
+/* With no record to tell the size, the kernel's counts; but not one from
+ * before a record came to its end. */
+static bool
+is_outdated(const struct spw_me *me, const struct spw_file_seen *seen)
+{
+	return atomic_load(&me->map->seg->parted) != seen->parted;
+}
+
 static int
 add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
     uint32_t *ret_file)
@@ -116,6 +124,8 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 
 	if (strlen(seen->path) >= SPW_FILE_PATH)
 		return -ENAMETOOLONG;
+	if (is_outdated(me, seen))
+		return -ESTALE;
 	if (!spw_pool_take(me, SPW_POOL_FILES, 1, &file))
 		return -ENOSPC;
 	claimed = spw_claim(map, &seen->id, seen->dropped);
@@ -141,17 +151,18 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 /* The first to open it again: the reason to leave it to the kernel is gone,
  * unless others have it by now. One that is cached is ours alone. */
 static int
-reopen(struct spw_map *map, struct spw_file *f,
-       const struct spw_file_seen *seen)
+reopen(struct spw_me *me, struct spw_file *f, const struct spw_file_seen *seen)
 {
 	int claimed;
 
+	if (atomic_load(&f->bypass) && is_outdated(me, seen))
+		return -ESTALE;
 	f->holder_pid = seen->pid;
 	f->holder_fd = seen->fd;
 	atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_APPENDED);
 	if (!atomic_load(&f->bypass))
 		return 0;
-	claimed = spw_claim(map, &seen->id, seen->dropped);
+	claimed = spw_claim(me->map, &seen->id, seen->dropped);
 	if (claimed < 0)
 		return 0;
 	atomic_store(&f->size, seen->size);
@@ -256,7 +267,7 @@ spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 	if (atomic_load(&me->map->seg->closed)) {
 		spw_unlock(lock);
 		spw_guard_leave();
-		return -ESTALE;
+		return -ESHUTDOWN;
 	}
 	file = walk(me->map, bucket, &seen->id);
 	if (file != SPW_NONE && is_reused(&me->map->files[file], seen)) {
@@ -273,9 +284,11 @@ spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 		struct spw_file *f = &me->map->files[file];
 
 		if (atomic_fetch_add(&f->opens, 1) == 0)
-			r = reopen(me->map, f, seen);
+			r = reopen(me, f, seen);
 		else
 			r = atomic_load(&f->bypass) == SPW_BYPASS_OTHER_JOB;
+		if (r < 0)
+			atomic_fetch_sub(&f->opens, 1);
 	}
 	spw_unlock(lock);
 	spw_guard_leave();
@@ -303,8 +316,12 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 	idle = (found ||
 		(flags & SPW_FILE_UNLINKED && id.ino && f->ino == id.ino)) &&
 	       !atomic_load(&f->opens) && !atomic_load(&f->nblocks) &&
+	       !atomic_load(&f->nchunks) &&
 	       !(flags & hindering_flags);
 	if (idle) {
+		if (flags & SPW_FILE_DIRTIED || atomic_load(&f->bypass) ||
+		    spw_lock_word(&f->gate))	/* it was closed once */
+			atomic_fetch_add(&me->map->seg->parted, 1);
 		unlink_file(me, bucket, file);
 		SPW_FAILPOINT("file-unlinked");
 		f->ino = 0;
@@ -322,8 +339,11 @@ uint32_t
 spw_file_close(struct spw_me *me, uint32_t file)
 {
 	struct spw_file *f = &me->map->files[file];
-	uint32_t opens = atomic_fetch_sub(&f->opens, 1);
+	uint32_t opens;
 
+	if (atomic_load(&f->bypass))
+		atomic_fetch_add(&me->map->seg->parted, 1);
+	opens = atomic_fetch_sub(&f->opens, 1);
 	if (opens == 1)
 		reap_if(me, file, SPW_FILE_DIRTIED);
 	return opens - 1;

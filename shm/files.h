@@ -16,6 +16,7 @@ struct spw_file_seen {
 	int64_t btime, mtime;		/* ns; btime 0: unknown */
 	uint64_t size;
 	uint32_t dropped;		/* of claims.h, before the look */
+	uint32_t parted;		/* seg.parted, read before the rest */
 	const char *path;		/* absolute */
 	uint32_t pid;			/* a holder: its process and fd */
 	int fd;
@@ -27,7 +28,9 @@ uint32_t spw_file_find(struct spw_map *map, const struct spw_file_id *id);
 /* Finds or makes the record and counts one more description open on it.
  * 1: other jobs claim the file too, and the kernel serves it until they have
  * left it and spw_file_return says so. -ENOSPC: no record or claim free.
- * -ENAMETOOLONG: the path does not fit. -ESTALE: the segment is closed. */
+ * -ENAMETOOLONG: the path does not fit. -ESTALE: the file may have changed
+ * through us after it was seen, look again. -ESHUTDOWN: the segment is
+ * closed. */
 int spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 		  uint32_t *ret_file);
 
