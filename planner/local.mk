@@ -2,15 +2,21 @@
 # local.mk -- planner/: what moves next, and where to
 
 planner_sources = \
+	planner/bring.c \
 	planner/choice.h \
 	planner/choose.c \
 	planner/choose.h \
+	planner/chunks.c \
+	planner/chunks.h \
 	planner/drain.c \
 	planner/drain.h \
 	planner/drainer.h \
 	planner/engine.c \
 	planner/engine.h \
 	planner/evict.c \
+	planner/fetch.c \
+	planner/held.c \
+	planner/held.h \
 	planner/homes.c \
 	planner/match.c \
 	planner/match.h \
@@ -19,5 +25,12 @@ planner_sources = \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
+	planner/runs.c \
+	planner/spill.c \
+	planner/store.c \
+	planner/store.h \
+	planner/sync.c \
 	planner/weights.c \
-	planner/weights.h
+	planner/weights.h \
+	planner/workers.c \
+	planner/workers.h
