@@ -18,14 +18,6 @@ planner_sources = \
 	planner/held.c \
 	planner/held.h \
 	planner/homes.c \
-	planner/pass.c \
-	planner/runs.c \
-	planner/spill.c \
-	planner/store.c \
-	planner/store.h \
-	planner/sync.c \
-	planner/workers.c \
-	planner/workers.h
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \
@@ -33,5 +25,12 @@ planner_sources = \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
+	planner/runs.c \
+	planner/spill.c \
+	planner/store.c \
+	planner/store.h \
+	planner/sync.c \
 	planner/weights.c \
-	planner/weights.h
+	planner/weights.h \
+	planner/workers.c \
+	planner/workers.h

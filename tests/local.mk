@@ -70,6 +70,15 @@ tests_tier_pmem_SOURCES = \
 	tests/tier-kit.c \
 	tests/tier-kit.h \
 	tests/tier-pmem.c
+tests_unit_choose_SOURCES = \
+	tests/guarded.h \
+	tests/unit-choose.c
+tests_tier_conformance_SOURCES = \
+	tests/guarded.h \
+	tests/tier-conformance.c
+tests_unit_crc32c_SOURCES = \
+	tests/guarded.h \
+	tests/unit-crc32c.c
 
 tests_unit_monitor_SOURCES = \
 	tests/guarded.h \
@@ -77,6 +86,11 @@ tests_unit_monitor_SOURCES = \
 tests_unit_predict_SOURCES = \
 	tests/guarded.h \
 	tests/unit-predict.c
+tests_tier_bb_SOURCES = \
+	tests/guarded.h \
+	tests/tier-bb.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -401,7 +415,6 @@ program_interposer_la_LDFLAGS = $(object_ldflags)
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
 tests_slowfs_SOURCES = \
-	tests/slowfs-knobs.c \
 	tests/record.h \
 	tests/slowfs-control.c \
 	tests/slowfs-data.c \
