@@ -180,6 +180,8 @@ is_expected(void *arg, const struct spw_tier_found *f)
 	uint64_t seq;
 	int state;
 
+	if (f->err && !strcmp(kind, "nvme"))
+		return 0;		/* cut short */
 	CHECK(f->err == 0 && f->object);
 	seq = f->object->seq;
 	CHECK(seq <= atomic_load(&book->seq) && seq < OBJECTS);
