@@ -3,6 +3,9 @@
 
 planner_sources = \
 	planner/bring.c \
+	planner/choice.h \
+	planner/choose.c \
+	planner/choose.h \
 	planner/chunks.c \
 	planner/chunks.h \
 	planner/drain.c \
@@ -23,3 +26,12 @@ planner_sources = \
 	planner/sync.c \
 	planner/workers.c \
 	planner/workers.h
+	planner/match.c \
+	planner/match.h \
+	planner/monitor.c \
+	planner/monitor.h \
+	planner/pass.c \
+	planner/predict.c \
+	planner/predict.h \
+	planner/weights.c \
+	planner/weights.h

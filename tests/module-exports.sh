@@ -12,6 +12,8 @@ may_need()
 	codec-lz4) echo 'liblz4' ;;
 	codec-zstd) echo 'libzstd' ;;
 	codec-brotli) echo 'libbrotli(enc|dec)' ;;
+	codec-deflate) echo 'libdeflate' ;;
+	codec-lzma) echo 'liblzma' ;;
 	tier-pmem) echo 'libpmem' ;;
 	tiledb) echo 'nothing' ;;
 	*) fail "$1 is not known here" ;;

@@ -4,6 +4,7 @@
 # Linked into the engine and the command.
 tiers_sources = \
 	tiers/bb.c \
+	tiers/codec-ctx.c \
 	tiers/codec-none.c \
 	tiers/codec.c \
 	tiers/codec.h \
@@ -13,6 +14,13 @@ tiers_sources = \
 	tiers/extents.h \
 	tiers/features.c \
 	tiers/features.h \
+	tiers/filter-avx2.c \
+	tiers/filter-portable.c \
+	tiers/filter-vec.h \
+	tiers/filter-vec16.c \
+	tiers/filter-way.h \
+	tiers/filter.c \
+	tiers/filter.h \
 	tiers/io-threads.c \
 	tiers/io-way.h \
 	tiers/io.c \
@@ -45,7 +53,7 @@ tiers_sources = \
 	tiers/tier.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
-back_libs = $(LIBURING_LIBS)
+back_libs = $(LIBURING_LIBS) -lm
 back_cflags = $(LIBURING_CFLAGS)
 
 if HAVE_LIBURING
@@ -78,6 +86,22 @@ codec_brotli_la_LDFLAGS = $(module_ldflags)
 codec_brotli_la_LIBADD = $(BROTLI_LIBS)
 endif
 
+if HAVE_DEFLATE
+spillway_modules += codec-deflate.la
+codec_deflate_la_SOURCES = tiers/codec-deflate.c
+codec_deflate_la_CPPFLAGS = $(AM_CPPFLAGS) $(DEFLATE_CFLAGS)
+codec_deflate_la_LDFLAGS = $(module_ldflags)
+codec_deflate_la_LIBADD = $(DEFLATE_LIBS)
+endif
+
+if HAVE_LZMA
+spillway_modules += codec-lzma.la
+codec_lzma_la_SOURCES = tiers/codec-lzma.c
+codec_lzma_la_CPPFLAGS = $(AM_CPPFLAGS) $(LZMA_CFLAGS)
+codec_lzma_la_LDFLAGS = $(module_ldflags)
+codec_lzma_la_LIBADD = $(LZMA_LIBS)
+endif
+
 if HAVE_LIBPMEM
 spillway_modules += tier-pmem.la
 tier_pmem_la_SOURCES = tiers/pmem-lib.c
@@ -97,4 +121,5 @@ tiledb_la_LDFLAGS = $(module_ldflags)
 endif
 
 man_pages += \
-	tiers/spillway-codecs.7
+	tiers/spillway-codecs.7 \
+	tiers/spillway-objects.7
