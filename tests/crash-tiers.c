@@ -243,7 +243,7 @@ check_share(struct spw_tier *t)
 	free(met);
 	c = kit_count(t);
 	t->ops->space(t, &space);
-	CHECK(c.bytes == space.live && space.live <= space.used);
+	CHECK(c.whole_bytes == space.live && space.live <= space.used);
 	CHECK(space.used <= CAPACITY);
 }
 
