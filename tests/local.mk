@@ -21,6 +21,7 @@ tests_units = \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
+	tests/unit-io \
 	tests/unit-names \
 	tests/unit-object \
 	tests/unit-object-damage \
@@ -139,6 +140,7 @@ tests_scripts = \
 	tests/crash-step.sh \
 	tests/crash-tiers.sh \
 	tests/crash-writers.sh \
+	tests/io-denied.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/preload-exports.sh \
@@ -312,6 +314,12 @@ tests_crash_tiers_SOURCES = \
 	tests/tier-kit.h
 tests_crash_tiers_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_tiers_LDADD = libmortal.la
+
+tests_unit_io_SOURCES = \
+	tests/guarded.h \
+	tests/unit-io.c
+tests_unit_io_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_unit_io_LDADD = libmortal.la
 
 # A module from another version, to be refused.
 check_LTLIBRARIES += module-old.la
