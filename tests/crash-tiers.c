@@ -4,8 +4,9 @@
 /*
  * crash-tiers KIND DIR ROUNDS [POINT]...: a child works on a share in DIR and
  * is killed, ROUNDS times after a random while, then at each named point at
- * its first passing, and at the next two if there are any. It notes in shared memory what it begins and
- * what it was told is done. After each death the share is opened again:
+ * its first passing, and at the next two if there are any. It notes in shared
+ * memory what it begins and what it was told is done. After each death the
+ * share is opened again:
  *
  *	all that list shows is whole, and was begun and not dropped;
  *	all that was put and not dropped is there, in every byte;
