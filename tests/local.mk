@@ -14,7 +14,9 @@ tests_units = \
 	tests/replay-object \
 	tests/replay-segment \
 	tests/tier-bb \
+	tests/tier-clean \
 	tests/tier-conformance \
+	tests/tier-damage \
 	tests/tier-pmem \
 	tests/unit-cache-stress \
 	tests/unit-choose \
@@ -42,6 +44,16 @@ tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_tier_clean_SOURCES = \
+	tests/guarded.h \
+	tests/tier-clean.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_tier_damage_SOURCES = \
+	tests/guarded.h \
+	tests/tier-damage.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
