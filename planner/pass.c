@@ -469,7 +469,7 @@ spw_pass(struct spw_drainer *d, bool asked)
 	uint32_t n, went = 0;
 
 	d->passes++;
-	d->pass_seq = atomic_load(&map->seg->sequence);
+	d->pass_seq = atomic_load(&d->map->seg->sequence);
 	for (uint32_t w = 0; w < nfiles / 64; w++)
 		take_asks(d, w);
 	n = collect(d, asked);

@@ -402,9 +402,6 @@ if HAVE_FUSE3
 tests_helpers += tests/slowfs
 tests_slowfs_SOURCES = \
 	tests/slowfs-knobs.c \
-	tests/slowfs-knobs.h \
-	tests/slowfs.c
-tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS)
 	tests/record.h \
 	tests/slowfs-control.c \
 	tests/slowfs-data.c \

@@ -52,13 +52,12 @@ tiers_sources = \
 	tiers/tier.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
-back_libs = $(LIBURING_LIBS)
+back_libs = $(LIBURING_LIBS) -lm
 back_cflags = $(LIBURING_CFLAGS)
 
 if HAVE_LIBURING
 tiers_sources += tiers/io-uring.c
 endif
-back_libs = -lm
 
 # Modules, each with the library it is for.
 
