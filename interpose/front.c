@@ -28,6 +28,7 @@ struct spw_front spw_front = { .proc = SPW_NONE, .fsize_limit = UINT64_MAX };
 
 static struct spw_config config;
 static struct spw_tierlist tiers;
+static char below[SPW_SEG_TIERS];	/* tiers, as the segment has them */
 static struct spw_dirs include, exclude;	/* free of links */
 
 static __thread struct spw_me my_lane;
@@ -158,10 +159,13 @@ create(const char *job)
 	struct spw_seg_request req = {
 		.dir = config.shm_dir, .job = job, .bytes = ram_bytes(),
 		.delay_ms = (uint32_t)(config.drain_delay / 1000000),
+		.tiers = below, .below = spw_tierspec_below(&tiers),
 	};
 
 	if (!req.bytes)
 		return -ECANCELED;	/* the reason was told */
+	if (spw_tierspec_write(&tiers, below, sizeof(below)) < 0)
+		return -ENAMETOOLONG;
 	return spw_seg_create(&req, &spw_front.map);
 }
 

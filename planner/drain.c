@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "planner/drainer.h"
+#include "planner/chunks.h"
+#include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
@@ -54,11 +55,16 @@ release(struct spw_drainer *d)
 	if (d->homes)
 		for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++)
 			spw_home_close(d, i);
+	spw_workers_free(d->workers);
 	free(d->homes);
+	free(d->runs);
 	free(d->found);
 	free(d->touched);
 	free(d->asked);
 	free(d->tickets);
+	free(d->sync_found);
+	free(d->syncing);
+	free(d->sync_tickets);
 	free(d);
 }
 
@@ -76,10 +82,17 @@ allocate(struct spw_map *map)
 	d->touched = calloc(nfiles / 64, sizeof(*d->touched));
 	d->asked = calloc(nfiles / 64, sizeof(*d->asked));
 	d->tickets = calloc(nfiles, sizeof(*d->tickets));
+	d->runs = calloc(SPW_RUNS, sizeof(*d->runs));
+	d->sync_found = calloc(map->counts[SPW_POOL_BLOCKS],
+			       sizeof(*d->sync_found));
+	d->syncing = calloc(nfiles / 64, sizeof(*d->syncing));
+	d->sync_tickets = calloc(nfiles, sizeof(*d->sync_tickets));
 	for (uint32_t i = 0; d->homes && i < nfiles; i++)
 		d->homes[i].fd = -1;
 	if (!d->homes || !d->found || !d->touched || !d->asked ||
-	    !d->tickets) {
+	    !d->tickets || !d->runs || !d->sync_found || !d->syncing ||
+	    !d->sync_tickets ||
+	    spw_workers_new(&d->workers) < 0) {
 		release(d);
 		return NULL;
 	}
@@ -121,6 +134,13 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		return r;
 	}
 	announce(d, host);
+	spw_chunks_relink(d);
+	r = spw_store_open(d);
+	if (r < 0) {
+		spw_drainer_stop(d);
+		return r;
+	}
+	spw_fetch_begin(d);
 	spw_pass_serve_cuts(d);
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
@@ -128,6 +148,31 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 	spw_pass_take_over(d);
 	*ret_drainer = d;
 	return 0;
+}
+
+/* Room for writers: what is clean goes first; then, if that was not enough,
+ * dirty blocks go down. */
+static void
+make_room(struct spw_drainer *d)
+{
+	uint32_t slots = d->map->counts[SPW_POOL_SLOTS];
+
+	spw_evict(d);
+	if (spw_is_short_of_room(d) && spw_spill(d, slots / 8))
+		spw_evict(d);
+}
+
+void
+spw_attend(struct spw_drainer *d)
+{
+	if (d->attending)
+		return;
+	d->attending = true;
+	spw_fetch_serve(d);
+	spw_sync_serve(d);
+	if (spw_is_short_of_room(d))
+		make_room(d);
+	d->attending = false;
 }
 
 static void
@@ -139,6 +184,7 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
+	spw_store_sweep(d);
 }
 
 /* Keeps slots reserved and in memory ahead of the writers, as many as are in
@@ -164,10 +210,10 @@ look_ahead(struct spw_drainer *d)
 }
 
 static bool
-is_asked(const struct spw_map *map)
+is_any_set(const struct spw_map *map, _Atomic uint64_t *by_file)
 {
 	for (uint32_t w = 0; w < map->counts[SPW_POOL_FILES] / 64; w++)
-		if (atomic_load(&map->asks[w]))
+		if (atomic_load(&by_file[w]))
 			return true;
 	return false;
 }
@@ -197,8 +243,7 @@ work(struct spw_drainer *d, bool asked)
 
 	if (!asked)
 		d->dirty_since = 0;
-	if (spw_is_short_of_room(d))
-		spw_evict(d);
+	spw_attend(d);
 	return (int)went;
 }
 
@@ -215,7 +260,10 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	atomic_store(&seg->wake, state);
 	/* Looked at again after the state is up: who came before it saw
 	 * AWAKE and did not call. */
-	if (is_asked(d->map) || atomic_load(&seg->want_room) ||
+	if (is_any_set(d->map, d->map->asks) ||
+	    is_any_set(d->map, d->map->syncs) ||
+	    atomic_load(&seg->want_room) ||
+	    atomic_load(&seg->wants) != d->wants_seen ||
 	    (state == SPW_DRAINER_ASLEEP && spw_any_dirty(d->map)))
 		return;
 	spw_sys_futex_wait(&seg->wake, state, ms);
@@ -234,9 +282,11 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		tidy(d, now);
 		look_ahead(d);
 		spw_home_secure(d);
-		if (is_asked(d->map))
+		spw_attend(d);
+		if (is_any_set(d->map, d->map->asks))
 			return work(d, true);
-		due = is_due(d, now) || spw_is_short_of_room(d);
+		due = is_due(d, now) || spw_is_short_of_room(d) ||
+		      spw_any_below(d->map);
 		if (due)
 			went = work(d, false);
 		if (went)
@@ -298,6 +348,25 @@ count_bytes(const struct spw_block_state *s)
 	return bytes;
 }
 
+static uint64_t
+count_below(const struct spw_map *map)
+{
+	uint64_t blocks = 0;
+
+	for (uint32_t i = 0; i < spw_chunks_ready(map); i++) {
+		const struct spw_chunk *c = &map->chunks[i];
+
+		if (!spw_chunk_is_used(map, i) ||
+		    atomic_load(&map->files[c->file].flags) &
+		    SPW_FILE_UNLINKED)
+			continue;
+		for (int w = 0; w < SPW_CHUNK_BLOCKS / 64; w++)
+			blocks += (uint64_t)__builtin_popcountll(
+				atomic_load(&c->below[w]));
+	}
+	return blocks << SPW_BLOCK_SHIFT;
+}
+
 void
 spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 {
@@ -317,6 +386,7 @@ spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 			continue;
 		left.bytes += count_bytes(&b->state);
 	}
+	left.bytes += count_below(map);
 	for (uint32_t i = 0; left.bytes && i < map->counts[SPW_POOL_FILES];
 	     i++) {
 		const struct spw_file *f = &map->files[i];
@@ -344,6 +414,8 @@ spw_drainer_stop(struct spw_drainer *d)
 	int lock_fd = d->lock_fd;
 
 	spw_pass_serve_cuts(NULL);
+	spw_fetch_end();
+	spw_store_close(d);
 	spw_lane_release(&d->me);
 	atomic_store(&seg->wake, SPW_DRAINER_NONE);
 	atomic_store(&seg->drainer_pid, 0);

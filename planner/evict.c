@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* evict.c -- giving memory back: clean blocks by second chance, idle files */
-#include "planner/drainer.h"
+#include "planner/chunks.h"
+#include "planner/store.h"
 #include "shm/files.h"
 #include "shm/gate.h"
 #include "shm/util.h"
@@ -91,6 +92,10 @@ drop_blocks(struct spw_drainer *d, uint32_t file)
 	    (!spw_file_is_unsettled(f) ||
 	     atomic_load(&f->flags) & SPW_FILE_UNLINKED)) {
 		spw_gate_drop(&d->me, file, 0);
+		if (!(atomic_load(&f->flags) & SPW_FILE_UNLINKED))
+			(void)spw_sync_release(d, file, UINT64_MAX);
+		spw_store_release(d, file, UINT64_MAX);
+		spw_chunks_drop(d, file);
 		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_UNSETTLED);
 		/* Nothing is left to count; a killed remover may have left
 		 * the count too high. */

@@ -231,6 +231,7 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 	idle = (walk(me->map, bucket, &id) == file ||
 		(flags & SPW_FILE_UNLINKED && id.ino && f->ino == id.ino)) &&
 	       !atomic_load(&f->opens) && !atomic_load(&f->nblocks) &&
+	       !atomic_load(&f->nchunks) &&
 	       !(flags & hindering_flags);
 	if (idle) {
 		if (flags & SPW_FILE_DIRTIED || atomic_load(&f->bypass) ||

@@ -40,7 +40,12 @@ void spw_gate_unhold(struct spw_me *me, uint32_t file);
  * and none can be had (see spw_gate_need_drainer). */
 int spw_gate_settle(struct spw_me *me, uint32_t file);
 
-/* The same with a drainer's round in any case: afterwards it does not hold
+/* Makes everything written so far safe from loss of power, in a tier that
+ * survives it. -ENOTSUP: there is none; other errors: it could not; settle
+ * and sync home then. */
+int spw_gate_sync(struct spw_me *me, uint32_t file);
+
+/* Settles with a drainer's round in any case: afterwards it does not hold
  * an executable file open, unless somebody writes to it. */
 int spw_gate_ask(struct spw_me *me, uint32_t file);
 

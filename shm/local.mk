@@ -2,6 +2,8 @@
 # local.mk -- shm/: the segment and what both sides of it share
 
 shm_sources = \
+	shm/below.c \
+	shm/below.h \
 	shm/blocks.c \
 	shm/blocks.h \
 	shm/cache.c \
@@ -62,6 +64,7 @@ shm_sources = \
 	shm/tierparse.h \
 	shm/tierspec.c \
 	shm/tierspec.h \
+	shm/tiertext.c \
 	shm/util.h \
 	shm/version.c \
 	shm/version.h

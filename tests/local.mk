@@ -12,6 +12,8 @@ tests_units = \
 	tests/replay-codec \
 	tests/replay-config \
 	tests/replay-segment \
+	tests/tier-bb \
+	tests/tier-conformance \
 	tests/unit-cache-stress \
 	tests/unit-config-load \
 	tests/unit-config-messages \
@@ -19,6 +21,8 @@ tests_units = \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
 	tests/unit-names \
+	tests/unit-object \
+	tests/unit-object-damage \
 	tests/unit-proc-reap \
 	tests/unit-seen \
 	tests/unit-signals \
@@ -29,9 +33,18 @@ tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_tier_conformance_SOURCES = \
+	tests/guarded.h \
+	tests/tier-conformance.c
 tests_unit_crc32c_SOURCES = \
 	tests/unit-crc32c.c \
 	tests/guarded.h
+
+tests_tier_bb_SOURCES = \
+	tests/tier-bb.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -45,6 +58,15 @@ tests_unit_config_size_SOURCES = \
 tests_unit_config_tiers_SOURCES = \
 	tests/unit-config-tiers.c \
 	tests/unit-config.h
+
+tests_unit_object_SOURCES = \
+	tests/unit-object.c \
+	tests/unit-object.h \
+	tests/guarded.h
+tests_unit_object_damage_SOURCES = \
+	tests/unit-object-damage.c \
+	tests/unit-object.h \
+	tests/guarded.h
 
 # The wrappers themselves, in objects of their own and as plain as in the
 # preloaded library.
@@ -111,6 +133,7 @@ tests_scripts = \
 	tests/crash-points.sh \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \
+	tests/crash-tiers.sh \
 	tests/crash-writers.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
@@ -189,6 +212,7 @@ tests_helpers = \
 	tests/crash-points \
 	tests/crash-preload \
 	tests/crash-step \
+	tests/crash-tiers \
 	tests/crash-writers \
 	tests/crowd \
 	tests/deny \
@@ -272,6 +296,13 @@ tests_crash_step_SOURCES = tests/crash-step.c $(crash_sources)
 tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
 tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_points_LDADD = libmortal.la
+tests_crash_tiers_SOURCES = \
+	tests/crash-tiers.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_crash_tiers_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_crash_tiers_LDADD = libmortal.la
 
 # A module from another version, to be refused.
 check_LTLIBRARIES += module-old.la

@@ -3,16 +3,42 @@
 
 # Linked into the engine and the command.
 tiers_sources = \
+	tiers/bb.c \
 	tiers/codec-none.c \
 	tiers/codec.c \
 	tiers/codec.h \
+	tiers/crew.c \
+	tiers/crew.h \
 	tiers/features.c \
 	tiers/features.h \
+	tiers/io-threads.c \
+	tiers/io-way.h \
+	tiers/io.c \
+	tiers/io.h \
 	tiers/module.c \
-	tiers/module.h
+	tiers/module.h \
+	tiers/nvme-clean.c \
+	tiers/nvme-list.c \
+	tiers/nvme-log.c \
+	tiers/nvme-sync.c \
+	tiers/nvme.c \
+	tiers/nvme.h \
+	tiers/object-layout.h \
+	tiers/object.c \
+	tiers/object.h \
+	tiers/packer.c \
+	tiers/share.c \
+	tiers/share.h \
+	tiers/tier.c \
+	tiers/tier.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
-back_libs =
+back_libs = $(LIBURING_LIBS)
+back_cflags = $(LIBURING_CFLAGS)
+
+if HAVE_LIBURING
+tiers_sources += tiers/io-uring.c
+endif
 
 # Modules, each with the library it is for.
 
