@@ -232,6 +232,7 @@ tests_scripts = \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
 	tests/service-life.sh \
+	tests/setup-flags.sh \
 	tests/setup-packages.sh \
 	tests/slowfs-calls.sh \
 	tests/slowfs-faults.sh \
