@@ -12,6 +12,7 @@ tests_units = \
 	tests/replay-codec \
 	tests/replay-config \
 	tests/replay-segment \
+	tests/unit-analyze \
 	tests/unit-cache-stress \
 	tests/unit-codec-ctx \
 	tests/unit-config-load \
@@ -30,6 +31,11 @@ tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_unit_analyze_SOURCES = \
+	tests/unit-analyze.c \
+	tests/analyze-data.h \
+	tests/guarded.h
+tests_unit_analyze_LDADD = libback.la -lm
 tests_unit_codec_ctx_SOURCES = \
 	tests/unit-codec-ctx.c \
 	tests/guarded.h
@@ -191,6 +197,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/bench-analyze \
 	tests/bench-filter \
 	tests/bench-front \
 	tests/call-errors \
@@ -217,6 +224,11 @@ tests_helpers = \
 	tests/thread-forms \
 	tests/time-forms
 
+tests_bench_analyze_SOURCES = \
+	tests/bench-analyze.c \
+	tests/analyze-data.h \
+	tests/guarded.h
+tests_bench_analyze_LDADD = libback.la -lm
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h
