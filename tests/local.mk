@@ -18,6 +18,7 @@ tests_units = \
 	tests/tier-conformance \
 	tests/tier-damage \
 	tests/tier-pmem \
+	tests/unit-analyze \
 	tests/unit-cache-stress \
 	tests/unit-choose \
 	tests/unit-codec-ctx \
@@ -57,6 +58,11 @@ tests_tier_damage_SOURCES = \
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
+tests_unit_analyze_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/unit-analyze.c
+tests_unit_analyze_LDADD = libback.la -lm
 tests_unit_codec_ctx_SOURCES = \
 	tests/guarded.h \
 	tests/unit-codec-ctx.c
@@ -279,6 +285,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/bench-analyze \
 	tests/bench-choose \
 	tests/bench-filter \
 	tests/bench-front \
@@ -317,6 +324,11 @@ tests_bench_tier_SOURCES = \
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
 	tests/guarded.h
+tests_bench_analyze_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-analyze.c \
+	tests/guarded.h
+tests_bench_analyze_LDADD = libback.la -lm
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h
