@@ -88,15 +88,6 @@ tests_tier_pmem_SOURCES = \
 	tests/tier-kit.c \
 	tests/tier-kit.h \
 	tests/tier-pmem.c
-tests_unit_choose_SOURCES = \
-	tests/guarded.h \
-	tests/unit-choose.c
-tests_tier_conformance_SOURCES = \
-	tests/guarded.h \
-	tests/tier-conformance.c
-tests_unit_crc32c_SOURCES = \
-	tests/guarded.h \
-	tests/unit-crc32c.c
 
 tests_unit_monitor_SOURCES = \
 	tests/guarded.h \
@@ -104,11 +95,6 @@ tests_unit_monitor_SOURCES = \
 tests_unit_predict_SOURCES = \
 	tests/guarded.h \
 	tests/unit-predict.c
-tests_tier_bb_SOURCES = \
-	tests/guarded.h \
-	tests/tier-bb.c \
-	tests/tier-kit.c \
-	tests/tier-kit.h
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -321,6 +307,7 @@ tests_helpers = \
 
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
+	tests/guarded.h
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
 	tests/guarded.h
@@ -340,7 +327,6 @@ tests_odd_io_SOURCES = \
 	tests/told.h
 tests_past_cache_SOURCES = \
 	tests/past-cache.c \
-	tests/pinned \
 	tests/told.h
 tests_slowfs_calls_SOURCES = \
 	tests/slowfs-calls.c \
