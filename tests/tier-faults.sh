@@ -6,7 +6,7 @@
 : >"$scratch/control"
 slow_mount control="$scratch/control"
 
-for kind in bb pmem; do
+for kind in bb nvme pmem; do
 	[ $kind != pmem ] || [ -e "$top_builddir/.libs/tier-pmem.so" ] ||
 		continue
 	"$top_builddir/tests/tier-faults" $kind "$scratch/slow" \
