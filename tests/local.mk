@@ -83,6 +83,11 @@ tests_tier_bb_SOURCES = \
 	tests/tier-bb.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_faults_SOURCES = \
+	tests/tier-faults.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_tier_pmem_SOURCES = \
 	tests/guarded.h \
 	tests/tier-kit.c \
@@ -236,6 +241,7 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-faults.sh \
 	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-bare.sh \
@@ -303,6 +309,7 @@ tests_helpers = \
 	tests/stat-forms \
 	tests/stdio-forms \
 	tests/thread-forms \
+	tests/tier-faults \
 	tests/time-forms
 
 tests_bench_tier_SOURCES = \
