@@ -2,6 +2,12 @@
 # local.mk -- planner/: what moves next, and where to
 
 planner_sources = \
+	planner/analyze-format.c \
+	planner/analyze-parts.h \
+	planner/analyze-shape.c \
+	planner/analyze-stride.c \
+	planner/analyze.c \
+	planner/analyze.h \
 	planner/bring.c \
 	planner/choice.h \
 	planner/choose.c \
@@ -18,14 +24,6 @@ planner_sources = \
 	planner/held.c \
 	planner/held.h \
 	planner/homes.c \
-	planner/pass.c \
-	planner/runs.c \
-	planner/spill.c \
-	planner/store.c \
-	planner/store.h \
-	planner/sync.c \
-	planner/workers.c \
-	planner/workers.h
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \
@@ -33,5 +31,12 @@ planner_sources = \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
+	planner/runs.c \
+	planner/spill.c \
+	planner/store.c \
+	planner/store.h \
+	planner/sync.c \
 	planner/weights.c \
-	planner/weights.h
+	planner/weights.h \
+	planner/workers.c \
+	planner/workers.h

@@ -28,6 +28,8 @@ crash()
 }
 
 crash bb $(points bb)
+crash nvme $(points nvme)
+SPILLWAY_IO=threads crash nvme
 
 # Two of the points are passed where libpmem sees persistent memory.
 if [ -e "$top_builddir/.libs/tier-pmem.so" ]; then

@@ -14,8 +14,11 @@ tests_units = \
 	tests/replay-object \
 	tests/replay-segment \
 	tests/tier-bb \
+	tests/tier-clean \
 	tests/tier-conformance \
+	tests/tier-damage \
 	tests/tier-pmem \
+	tests/unit-analyze \
 	tests/unit-cache-stress \
 	tests/unit-choose \
 	tests/unit-codec-ctx \
@@ -42,9 +45,24 @@ tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_tier_clean_SOURCES = \
+	tests/guarded.h \
+	tests/tier-clean.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_tier_damage_SOURCES = \
+	tests/guarded.h \
+	tests/tier-damage.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
+tests_unit_analyze_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/unit-analyze.c
+tests_unit_analyze_LDADD = libback.la -lm
 tests_unit_codec_ctx_SOURCES = \
 	tests/guarded.h \
 	tests/unit-codec-ctx.c
@@ -63,6 +81,11 @@ tests_unit_filter_SOURCES = \
 tests_tier_bb_SOURCES = \
 	tests/guarded.h \
 	tests/tier-bb.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_tier_faults_SOURCES = \
+	tests/tier-faults.c \
+	tests/guarded.h \
 	tests/tier-kit.c \
 	tests/tier-kit.h
 tests_tier_pmem_SOURCES = \
@@ -206,6 +229,7 @@ tests_scripts = \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
 	tests/service-life.sh \
+	tests/setup-flags.sh \
 	tests/setup-packages.sh \
 	tests/slowfs-calls.sh \
 	tests/slowfs-faults.sh \
@@ -217,6 +241,7 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-faults.sh \
 	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-append-extend.sh \
@@ -256,6 +281,7 @@ tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
 	tests/append-extend \
+	tests/bench-analyze \
 	tests/bench-choose \
 	tests/bench-filter \
 	tests/bench-front \
@@ -288,14 +314,21 @@ tests_helpers = \
 	tests/stat-forms \
 	tests/stdio-forms \
 	tests/thread-forms \
+	tests/tier-faults \
 	tests/time-forms \
 	tests/two-jobs
 
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
+	tests/guarded.h
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
 	tests/guarded.h
+tests_bench_analyze_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-analyze.c \
+	tests/guarded.h
+tests_bench_analyze_LDADD = libback.la -lm
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h
@@ -307,7 +340,6 @@ tests_odd_io_SOURCES = \
 	tests/told.h
 tests_past_cache_SOURCES = \
 	tests/past-cache.c \
-	tests/pinned \
 	tests/told.h
 tests_slowfs_calls_SOURCES = \
 	tests/slowfs-calls.c \
@@ -415,7 +447,6 @@ ring_double_la_LDFLAGS = $(object_ldflags)
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
 tests_slowfs_SOURCES = \
-	tests/slowfs-knobs.c \
 	tests/record.h \
 	tests/slowfs-control.c \
 	tests/slowfs-data.c \

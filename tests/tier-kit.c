@@ -145,6 +145,7 @@ count(void *arg, const struct spw_tier_found *f)
 	c->whole += f->err == 0;
 	c->bad += f->err != 0;
 	c->bytes += f->len;
+	c->whole_bytes += f->err ? 0 : f->len;
 	CHECK(f->where && f->where[0]);
 	return 0;
 }

@@ -35,7 +35,7 @@ void kit_half_discarded(const char *kind, const char *place);
 /* What a share holds: objects, stored bytes, damaged ones. */
 struct kit_count {
 	unsigned whole, bad;
-	uint64_t bytes;
+	uint64_t bytes, whole_bytes;
 };
 struct kit_count kit_count(struct spw_tier *t);
 

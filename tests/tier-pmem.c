@@ -274,8 +274,8 @@ test_old_sample(void)
 		.size = 65536, .data_at = 6144, .nslots = 32, .number = 1,
 	};
 	static const struct spw_pmem_slot slot = {
-		.state = UINT64_C(0x53504f42aea90214), .at = 6144, .len = 4288, .gen = 1,
-		.bind = 0x78abb85d,
+		.state = UINT64_C(0x53504f42aea90214), .at = 6144,
+		.len = 4288, .gen = 1, .bind = 0x78abb85d,
 	};
 	struct spw_tier *t = open_share("old", 65536);
 	size_t len;

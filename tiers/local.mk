@@ -28,6 +28,7 @@ tiers_sources = \
 	tiers/module.c \
 	tiers/module.h \
 	tiers/nvme-clean.c \
+	tiers/nvme-drops.c \
 	tiers/nvme-list.c \
 	tiers/nvme-log.c \
 	tiers/nvme-sync.c \

@@ -225,11 +225,11 @@ walk(struct spw_nvme *t, struct spw_log *log, uint64_t limit,
 		spw_log_name(log->no, name);
 		w->fd = spw_sys_openat(t->share.dir, name, O_RDONLY |
 				       O_NOFOLLOW | O_CLOEXEC, 0);
-		r = w->fd < 0 ? w->fd : 0;
+		r = 0;
 	}
-	if (r == 0 && log->headless)
+	if (r == 0 && (log->headless || w->fd < 0))
 		r = tell(w, 0, SPW_LOG_HEAD, NULL, -EBADMSG);
-	if (r == 0)
+	if (r == 0 && w->fd >= 0)
 		r = walk_objects(w);
 	if (w->fd >= 0)
 		spw_sys_close(w->fd);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tiers/nvme.h"
@@ -95,7 +96,10 @@ flush_batch(struct spw_nvme *t, struct batch *b)
 {
 	unsigned i;
 
-	spw_nvme_do(t, b->io, b->n);
+	if (b->n == 1)			/* saves a thread to wake */
+		b->io[0].err = spw_share_fdatasync(b->io[0].fd);
+	else
+		spw_nvme_do(t, b->io, b->n);
 	for (i = 0; i < b->n; i++)
 		flushed(b->logs[i], b->mark[i], b->objects[i], b->io[i].err);
 	b->n = 0;
@@ -363,14 +367,17 @@ spw_nvme_sync(struct spw_tier *tier)
 	if (!heads)
 		return -ENOMEM;
 	flush_puts(t);
+	SPW_FAILPOINT("nvme-flushed");
 	r = settle(t);
 	if (r == 0)
 		r = sync_names(t);
 	if (r == 0) {
 		each_head(t, heads, true);
+		SPW_FAILPOINT("nvme-dropped");
 		r = settle(t);
 	}
 	if (r == 0) {
+		t->noted = 0;
 		each_head(t, heads, false);
 		forget_synced(t);
 		shrink(t);

@@ -27,7 +27,8 @@
  * and synced, so whatever cannot be read there was damaged; above it may be
  * a put that was cut short, and the checksums of its blocks are looked at.
  *
- * Drops go to disk after the puts before them. A file that has nothing alive
+ * Drops go to disk after the puts before them; until then they are noted in
+ * nvme.drops, which outlives us but not the machine. A file that has nothing alive
  * begins its next life with the sync that makes its last drop durable.
  */
 enum {
@@ -37,6 +38,7 @@ enum {
 	SPW_LOG_BLOCKS = SPW_LOG_SIZE / SPW_LOG_BLOCK,
 	SPW_LOG_VERSION = 1,
 	SPW_LOG_NAME = 32,
+	SPW_NVME_DROPS = 32 << 10,	/* bytes of the file with their notes */
 	SPW_NVME_DEPTH = 16,		/* transfers; the ring has more, for us */
 };
 
@@ -77,7 +79,7 @@ struct spw_log {			/* one file */
 	int err;			/* a sync failed: no more puts */
 	uint64_t size, end;		/* the next object goes to end */
 	uint64_t mark, marked;		/* reached, and as in the head */
-	uint64_t live;			/* bytes of blocks */
+	uint64_t live, bytes;		/* of objects: blocks, and exactly */
 	uint64_t turn, life, lives;
 	uint64_t used;			/* when, for choosing what to close */
 	unsigned busy, putting;		/* transfers under way; puts of them */
@@ -113,6 +115,8 @@ struct spw_nvme {
 	bool direct;			/* O_DIRECT */
 	bool closing;			/* heads are to tell all */
 	bool names;			/* files were made since the last sync */
+	int drops;			/* descriptor */
+	uint32_t boot, noted;		/* drops, since the last sync */
 	uint64_t capacity, total;	/* total: sizes of all files */
 	uint64_t log_size, reserve;	/* reserve: for the cleaner */
 	uint64_t clock;
@@ -182,6 +186,13 @@ int spw_log_flush(struct spw_nvme *t, struct spw_log *log);
  * way, so that whoever comes after us need not look at all of it. */
 void spw_log_seal(struct spw_nvme *t, struct spw_log *log);
 void spw_log_seal_ended(struct spw_nvme *t, struct spw_log *log);
+
+/* nvme-drops.c: what the dead have dropped, before files are looked through;
+ * and our own. -ENOBUFS: sync first. */
+int spw_nvme_read_drops(struct spw_nvme *t);
+int spw_nvme_note_drop(struct spw_nvme *t, const struct spw_log *log,
+		       uint64_t offset, uint64_t n);
+bool spw_nvme_is_drops(const char *name);
 
 /* nvme-list.c */
 int spw_log_scan(struct spw_nvme *t, struct spw_log *log);

@@ -35,7 +35,7 @@ struct spw_pmem_log {
 	bool bad;			/* the head: nothing more is known */
 	bool frozen;			/* something in it is damaged: nothing
 					 * new is put beside it */
-	int err;			/* of an msync: until it holds nothing */
+	int err;			/* of msync: until nothing is in it */
 	uint64_t size, data_at;
 	uint32_t nslots, nlive, next;	/* next: where to look for a slot */
 	uint64_t live;			/* bytes of objects */

@@ -48,8 +48,9 @@ set_trust(struct spw_pmem *t)
 			"durable, so every sync waits for msync";
 	} else if (is_set("PMEM_NO_FLUSH") && !(calls && calls->auto_flush())) {
 		t->env.trusted = false;
-		t->tier.caution = "PMEM_NO_FLUSH is set, but the caches of this "
-			"machine do not survive: every sync waits for msync";
+		t->tier.caution = "PMEM_NO_FLUSH is set, but the caches of "
+			"this machine do not survive, so every sync waits for "
+			"msync";
 	}
 }
 
@@ -156,6 +157,9 @@ open_parts(struct spw_pmem *t, const struct spw_tier_setup *setup)
 	if (r < 0)
 		return r;
 	t->tier.durable = t->share.lasts;
+	if (t->share.unlocked)
+		t->tier.caution = "no locks on this file system: nothing but "
+			"the segment's own lock keeps a second drainer away";
 	set_trust(t);
 	r = load(t);
 	if (r < 0)
