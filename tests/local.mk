@@ -21,6 +21,7 @@ tests_units = \
 	tests/unit-analyze \
 	tests/unit-cache-stress \
 	tests/unit-choose \
+	tests/unit-claims \
 	tests/unit-codec-ctx \
 	tests/unit-config-load \
 	tests/unit-config-messages \
