@@ -24,11 +24,18 @@ struct note {
 static struct note *notes;		/* under notes_lock */
 static pthread_mutex_t notes_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static struct {				/* what environ was lent last */
+	pthread_mutex_t lock;
+	char **copy;
+	size_t size;			/* in bytes; 0: none */
+} last = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 /* The list is whole at every moment: one store links or unlinks. */
 void
 spw_spawn_forked(void)
 {
 	notes_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	last.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 static int
@@ -186,17 +193,49 @@ pidfd_spawnp(int *pidfd, const char *file,
  * libc gives the shell what environ says. So it is lent a copy that tells the
  * shell to look at what it inherits, and gets its own back afterwards. If the
  * program changed a variable meanwhile, it changed the copy: then that stays,
- * without what we put in.
+ * without what we put in. A copy is never freed, since another thread may be
+ * reading it, but used again as long as the variables are the same.
  */
 struct lent {
 	struct spw_exec x;
 	char **own, **copy;		/* copy: NULL when nothing was lent */
-	size_t len;
+	size_t size;			/* of it, in bytes */
 };
+
+static char **
+copy_variables(char *const *envp, size_t size)
+{
+	char **copy;
+
+	pthread_mutex_lock(&last.lock);
+	if (last.size != size || memcmp(last.copy, envp, size)) {
+		copy = malloc(size);
+		if (copy)
+			memcpy(copy, envp, size);
+		last.copy = copy;
+		last.size = copy ? size : 0;
+	}
+	copy = last.copy;
+	pthread_mutex_unlock(&last.lock);
+	return copy;
+}
+
+/* It is the program's from now on. */
+static void
+give_up_copy(char **copy)
+{
+	pthread_mutex_lock(&last.lock);
+	if (last.copy == copy)
+		last.size = 0;
+	pthread_mutex_unlock(&last.lock);
+	(void)unsetenv("SPILLWAY_HANDOVER");
+}
 
 static void
 before_shell(struct lent *l)
 {
+	size_t n = 0;
+
 	l->copy = NULL;
 	l->own = environ;
 	spw_exec_begin(&l->x);
@@ -204,13 +243,12 @@ before_shell(struct lent *l)
 						   false }, environ);
 	if (l->x.envp == environ)
 		return;
-	for (l->len = 1; l->x.envp[l->len - 1]; l->len++)
-		;
-	l->copy = malloc(l->len * sizeof(*l->copy));
-	if (!l->copy)
-		return;
-	memcpy(l->copy, l->x.envp, l->len * sizeof(*l->copy));
-	environ = l->copy;
+	while (l->x.envp[n])
+		n++;
+	l->size = (n + 1) * sizeof(*l->copy);
+	l->copy = copy_variables(l->x.envp, l->size);
+	if (l->copy)
+		environ = l->copy;
 }
 
 static void
@@ -219,12 +257,10 @@ after_shell(struct lent *l)
 	int saved = errno;
 
 	if (l->copy && environ == l->copy &&
-	    !memcmp(l->copy, l->x.envp, l->len * sizeof(*l->copy))) {
+	    !memcmp(l->copy, l->x.envp, l->size))
 		environ = l->own;
-		free(l->copy);
-	} else if (l->copy) {
-		(void)unsetenv("SPILLWAY_HANDOVER");
-	}
+	else if (l->copy)
+		give_up_copy(l->copy);
 	spw_exec_end(&l->x);
 	errno = saved;
 }
