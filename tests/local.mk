@@ -11,6 +11,7 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/replay-seed \
 	tests/replay-segment \
 	tests/tier-bb \
 	tests/tier-conformance \
@@ -27,6 +28,7 @@ tests_units = \
 	tests/unit-object-damage \
 	tests/unit-predict \
 	tests/unit-proc-reap \
+	tests/unit-seed \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
 	tests/unit-stdio-random
@@ -50,6 +52,9 @@ tests_unit_monitor_SOURCES = \
 	tests/guarded.h
 tests_unit_predict_SOURCES = \
 	tests/unit-predict.c \
+	tests/guarded.h
+tests_unit_seed_SOURCES = \
+	tests/unit-seed.c \
 	tests/guarded.h
 tests_tier_bb_SOURCES = \
 	tests/tier-bb.c \
@@ -377,10 +382,12 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
+	tests/fuzz-seed \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
+	tests/corpus/seed \
 	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
@@ -404,6 +411,8 @@ tests_replay_codec_SOURCES = \
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_config_SOURCES = tests/fuzz-config.c
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_seed_SOURCES = tests/fuzz-seed.c
+tests_replay_seed_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
 	tests/fuzz-segment.c \
 	tests/crash.h \
@@ -416,6 +425,10 @@ tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
 tests_fuzz_config_CFLAGS = $(fuzz_cflags)
 tests_fuzz_config_LDFLAGS = $(fuzz_link)
 tests_fuzz_config_LDADD = libfuzzed.la
+tests_fuzz_seed_SOURCES = $(tests_replay_seed_SOURCES)
+tests_fuzz_seed_CFLAGS = $(fuzz_cflags)
+tests_fuzz_seed_LDFLAGS = $(fuzz_link)
+tests_fuzz_seed_LDADD = libfuzzed.la
 tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
 tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
 tests_fuzz_segment_LDFLAGS = $(fuzz_link)
