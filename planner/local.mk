@@ -39,4 +39,6 @@ planner_sources = \
 
 if HAVE_CJSON
 planner_sources += planner/seed-json.c
+else
+planner_sources += planner/seed-none.c
 endif

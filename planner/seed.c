@@ -16,33 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "config.h"
-
 #define SIZE_MOST (16 << 20)
 #define WEIGHT_MAX 1000.0	/* then what is new still counts for some */
 #define LOCK_TRIES 500		/* of 10 ms */
-
-#ifndef HAVE_CJSON
-int
-spw_seed_parse(const char *text, size_t n, struct spw_seed *ret,
-	       const char **ret_reason)
-{
-	(void)text;
-	(void)n;
-	*ret = (struct spw_seed){ .n = 0 };
-	*ret_reason = "cannot be read: this build has no cJSON";
-	return -EOPNOTSUPP;
-}
-
-int
-spw_seed_print(const char *old, const struct spw_seed *seed, char **ret_text)
-{
-	(void)old;
-	(void)seed;
-	(void)ret_text;
-	return -EOPNOTSUPP;
-}
-#endif
 
 __attribute__((format(printf, 3, 4)))
 static int
