@@ -200,14 +200,32 @@ enter_fd(struct spw_me *me, int fd, uint32_t ofd)
 	return true;
 }
 
+static bool
+ask_kernel(int fd, struct statx *stx, struct spw_file_seen *seen)
+{
+	/* A segment that is joined only now has a count of its own; as long
+	 * as it is 0, nobody can have been before us. */
+	seen->parted = atomic_load(&spw_front.attached)
+		       ? atomic_load(&spw_front.map.seg->parted) : 0;
+	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
+			  STATX_BTIME, stx) < 0 || !S_ISREG(stx->stx_mode))
+		return false;
+	seen->mtime = nanoseconds(&stx->stx_mtime);
+	seen->size = stx->stx_size;
+	return true;
+}
+
 /* Puts fd into the tables; false when there is no room for it. */
 static bool
-manage(struct spw_me *me, int fd, uint32_t flags,
-       const struct spw_file_seen *seen)
+manage(struct spw_me *me, int fd, uint32_t flags, struct spw_file_seen *seen)
 {
 	uint32_t file, ofd;
-	int r = spw_file_open(me, seen, &file);
+	struct statx stx;
+	int r;
 
+	do
+		r = spw_file_open(me, seen, &file);
+	while (r == -ESTALE && ask_kernel(fd, &stx, seen));
 	if (r < 0) {
 		spw_bypass_count(me->map, r == -ENAMETOOLONG
 				 ? SPW_BYPASS_PATH_TOO_LONG
@@ -230,17 +248,16 @@ static bool
 see(int fd, struct statx *stx, char *path, size_t cap,
     struct spw_file_seen *ret)
 {
-	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
-			  STATX_BTIME, stx) < 0 || !S_ISREG(stx->stx_mode))
-		return false;
 	*ret = (struct spw_file_seen){
-		.id = { makedev(stx->stx_dev_major, stx->stx_dev_minor),
-			stx->stx_ino },
-		.btime = stx->stx_mask & STATX_BTIME
-			 ? nanoseconds(&stx->stx_btime) : 0,
-		.mtime = nanoseconds(&stx->stx_mtime), .size = stx->stx_size,
 		.path = path, .pid = (uint32_t)spw_sys_getpid(), .fd = fd,
 	};
+	if (!ask_kernel(fd, stx, ret))
+		return false;
+	ret->id = (struct spw_file_id){
+		makedev(stx->stx_dev_major, stx->stx_dev_minor), stx->stx_ino,
+	};
+	ret->btime = stx->stx_mask & STATX_BTIME
+		     ? nanoseconds(&stx->stx_btime) : 0;
 	if (!path_of(fd, path, cap))
 		path[0] = '\0';		/* after chroot there is no /proc */
 	return true;

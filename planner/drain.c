@@ -296,13 +296,13 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 	return 0;
 }
 
-static bool
-is_all_home(struct spw_drainer *d)
+static uint64_t
+bytes_left(struct spw_drainer *d)
 {
 	struct spw_drain_left left;
 
 	spw_drainer_left(d->map, &left);
-	return left.bytes == 0;
+	return left.bytes;
 }
 
 int
@@ -310,15 +310,18 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 {
 	struct spw_seg *seg = d->map->seg;
 	int64_t start = spw_now_ms(), moved = start;
+	uint64_t left, least = UINT64_MAX;
 
 	atomic_store(&seg->closing, 1);
 	spw_lane_adopt_all(&d->me);	/* what the dead had begun counts */
-	while (!is_all_home(d)) {
+	while ((left = bytes_left(d))) {
 		int64_t now = spw_now_ms();
 
-		if (work(d, false))
+		if (left < least) {	/* what failed is left again */
+			least = left;
 			moved = now;
-		else
+		}
+		if (!work(d, false))
 			spw_sys_sleep_us(SLICE_MS * 1000);
 		tidy(d, now);
 		if ((ms >= 0 && now - start >= ms) ||
@@ -326,7 +329,7 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 			break;
 	}
 	atomic_store(&seg->closing, 0);
-	return is_all_home(d) ? 0 : -EBUSY;
+	return bytes_left(d) ? -EBUSY : 0;
 }
 
 static uint64_t

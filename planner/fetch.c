@@ -138,9 +138,8 @@ fetch(struct spw_drainer *d, struct spw_key key, uint32_t count)
 }
 
 static int
-serve_self(struct spw_me *me, const struct spw_key *first, uint32_t count)
+serve_self(const struct spw_key *first, uint32_t count)
 {
-	(void)me;
 	return serving->store ? fetch(serving, *first, count) : -EIO;
 }
 
@@ -181,11 +180,12 @@ spw_fetch_begin(struct spw_drainer *d)
 	serving = d;
 	d->wants_seen = atomic_load(&d->map->seg->wants) - 1;
 	spw_below_serve = serve_self;
+	spw_below_self = &d->me;
 }
 
 void
 spw_fetch_end(void)
 {
-	spw_below_serve = NULL;
+	spw_below_self = NULL;
 	serving = NULL;
 }

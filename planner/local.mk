@@ -2,6 +2,12 @@
 # local.mk -- planner/: what moves next, and where to
 
 planner_sources = \
+	planner/analyze-format.c \
+	planner/analyze-parts.h \
+	planner/analyze-shape.c \
+	planner/analyze-stride.c \
+	planner/analyze.c \
+	planner/analyze.h \
 	planner/bring.c \
 	planner/choice.h \
 	planner/choose.c \

@@ -441,30 +441,37 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 		}
 }
 
+/* The bits first, then how far the tickets go: who asks in between is served
+ * now, or has left a bit for the next pass. A bit without a ticket is from
+ * somebody who asked again just before he was answered. */
+static void
+take_asks(struct spw_drainer *d, uint32_t w)
+{
+	uint64_t bits = atomic_exchange(&d->map->asks[w], 0);
+
+	d->asked[w] = bits;
+	for (; bits; bits &= bits - 1) {
+		uint32_t file = w * 64 + (uint32_t)__builtin_ctzll(bits);
+		const struct spw_file *f = &d->map->files[file];
+
+		d->tickets[file] = atomic_load(&f->asked);
+		if (d->tickets[file] == atomic_load(&f->done))
+			d->asked[w] &= ~(bits & -bits);
+		else
+			touch(d, file);
+	}
+}
+
 uint32_t
 spw_pass(struct spw_drainer *d, bool asked)
 {
-	struct spw_map *map = d->map;
-	uint32_t nfiles = map->counts[SPW_POOL_FILES];
+	uint32_t nfiles = d->map->counts[SPW_POOL_FILES];
 	uint32_t n, went = 0;
 
 	d->passes++;
-	d->pass_seq = atomic_load(&map->seg->sequence);
-	/* The bits first, then how far the tickets go: who asks in between is
-	 * served now, or has left a bit for the next pass. */
-	for (uint32_t w = 0; w < nfiles / 64; w++) {
-		uint64_t bits = atomic_exchange(&map->asks[w], 0);
-
-		d->asked[w] = bits;
-		for (; bits; bits &= bits - 1) {
-			uint32_t file = w * 64 +
-					(uint32_t)__builtin_ctzll(bits);
-
-			d->tickets[file] = atomic_load(&map->files[file]
-						       .asked);
-			touch(d, file);
-		}
-	}
+	d->pass_seq = atomic_load(&d->map->seg->sequence);
+	for (uint32_t w = 0; w < nfiles / 64; w++)
+		take_asks(d, w);
 	n = collect(d, asked);
 	for (uint32_t i = 0; i < n; i++) {
 		struct spw_block_state state;

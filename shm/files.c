@@ -81,6 +81,14 @@ fill(struct spw_file *f, const struct spw_file_seen *seen)
 	f->opens = 1;
 }
 
+/* With no record to tell the size, the kernel's counts; but not one from
+ * before a record came to its end. */
+static bool
+is_outdated(const struct spw_me *me, const struct spw_file_seen *seen)
+{
+	return atomic_load(&me->map->seg->parted) != seen->parted;
+}
+
 static int
 add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
     uint32_t *ret_file)
@@ -90,6 +98,8 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 
 	if (strlen(seen->path) >= SPW_FILE_PATH)
 		return -ENAMETOOLONG;
+	if (is_outdated(me, seen))
+		return -ESTALE;
 	if (!spw_pool_take(me, SPW_POOL_FILES, 1, &file))
 		return -ENOSPC;
 	fill(&map->files[file], seen);
@@ -106,15 +116,18 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 }
 
 /* The first to open it again: the reason to leave it to the kernel is gone. */
-static void
-reopen(struct spw_file *f, const struct spw_file_seen *seen)
+static int
+reopen(struct spw_me *me, struct spw_file *f, const struct spw_file_seen *seen)
 {
+	if (atomic_load(&f->bypass) && is_outdated(me, seen))
+		return -ESTALE;
 	f->holder_pid = seen->pid;
 	f->holder_fd = seen->fd;
 	if (atomic_exchange(&f->bypass, SPW_BYPASS_NONE)) {
 		atomic_store(&f->size, seen->size);
 		atomic_store(&f->home_mtime, seen->mtime);
 	}
+	return 0;
 }
 
 /* Inode numbers come back soon after a file is gone. The record is that of
@@ -189,7 +202,9 @@ spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 		struct spw_file *f = &me->map->files[file];
 
 		if (atomic_fetch_add(&f->opens, 1) == 0)
-			reopen(f, seen);
+			r = reopen(me, f, seen);
+		if (r < 0)
+			atomic_fetch_sub(&f->opens, 1);
 	}
 	spw_unlock(lock);
 	spw_guard_leave();
@@ -219,6 +234,9 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 	       !atomic_load(&f->nchunks) &&
 	       !(flags & hindering_flags);
 	if (idle) {
+		if (flags & SPW_FILE_DIRTIED || atomic_load(&f->bypass) ||
+		    spw_lock_word(&f->gate))	/* it was closed once */
+			atomic_fetch_add(&me->map->seg->parted, 1);
 		unlink_file(me, bucket, file);
 		SPW_FAILPOINT("file-unlinked");
 		f->ino = 0;
@@ -235,6 +253,8 @@ spw_file_close(struct spw_me *me, uint32_t file)
 {
 	struct spw_file *f = &me->map->files[file];
 
+	if (atomic_load(&f->bypass))
+		atomic_fetch_add(&me->map->seg->parted, 1);
 	if (atomic_fetch_sub(&f->opens, 1) == 1)
 		reap_if(me, file, SPW_FILE_DIRTIED);
 }

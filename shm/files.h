@@ -15,6 +15,7 @@ struct spw_file_seen {
 	struct spw_file_id id;
 	int64_t btime, mtime;		/* ns; btime 0: unknown */
 	uint64_t size;
+	uint32_t parted;		/* seg.parted, read before the rest */
 	const char *path;		/* absolute */
 	uint32_t pid;			/* a holder: its process and fd */
 	int fd;
@@ -24,7 +25,8 @@ struct spw_file_seen {
 uint32_t spw_file_find(struct spw_map *map, const struct spw_file_id *id);
 
 /* Finds or makes the record and counts one more description open on it.
- * -ENOSPC: no record free. -ENAMETOOLONG: the path does not fit. */
+ * -ENOSPC: no record free. -ENAMETOOLONG: the path does not fit. -ESTALE: the
+ * file may have changed through us after it was seen, look again. */
 int spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 		  uint32_t *ret_file);
 

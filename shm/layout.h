@@ -379,6 +379,8 @@ struct spw_seg {
 	_Atomic uint32_t attached;	/* attach count, for a run's handshake */
 	_Atomic uint32_t closing;	/* the run is over: drain at once */
 	_Atomic uint32_t settled;	/* bumped before files count as home */
+	_Atomic uint32_t parted;	/* bumped before changed files are the
+					 * kernel's alone again */
 	_Atomic uint32_t wants;		/* bumped with every want */
 	_Atomic uint32_t chunk_version;	/* odd while chunks are relinked */
 	_Atomic uint32_t durable;	/* a tier below survives a reboot */

@@ -8,6 +8,7 @@ shm_sources = \
 	shm/blocks.h \
 	shm/cache.c \
 	shm/cache.h \
+	shm/codecs.h \
 	shm/conf.c \
 	shm/conf.h \
 	shm/confshow.c \

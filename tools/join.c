@@ -180,7 +180,7 @@ ram_bytes(const struct spw_tierlist *tiers)
 static void
 number(char *ret_name, const char *base, int i)
 {
-	char tail[8] = "";
+	char tail[12] = "";		/* a point and ten digits */
 
 	if (i > 0)
 		snprintf(tail, sizeof(tail), ".%d", i);
