@@ -157,9 +157,9 @@ make_room(struct spw_drainer *d)
 {
 	uint32_t slots = d->map->counts[SPW_POOL_SLOTS];
 
-	spw_evict(d);
+	d->starved = !spw_evict(d);
 	if (spw_is_short_of_room(d) && spw_spill(d, slots / 8))
-		spw_evict(d);
+		d->starved = !spw_evict(d);
 }
 
 void
@@ -168,6 +168,7 @@ spw_attend(struct spw_drainer *d)
 	if (d->attending)
 		return;
 	d->attending = true;
+	d->starved = false;
 	spw_fetch_serve(d);
 	spw_sync_serve(d);
 	if (spw_is_short_of_room(d))
@@ -258,14 +259,14 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	uint32_t state = spw_any_dirty(d->map) ? SPW_DRAINER_DELAYED
 					       : SPW_DRAINER_ASLEEP;
 
-	if (state == SPW_DRAINER_DELAYED && !stuck)
+	if ((state == SPW_DRAINER_DELAYED && !stuck) || d->starved)
 		ms = SPW_MIN(ms, SLICE_MS);
 	atomic_store(&seg->wake, state);
 	/* Looked at again after the state is up: who came before it saw
 	 * AWAKE and did not call. */
 	if (is_any_set(d->map, d->map->asks) ||
 	    is_any_set(d->map, d->map->syncs) ||
-	    atomic_load(&seg->want_room) ||
+	    (atomic_load(&seg->want_room) && !d->starved) ||
 	    atomic_load(&seg->wants) != d->wants_seen ||
 	    (state == SPW_DRAINER_ASLEEP && spw_any_dirty(d->map)))
 		return;

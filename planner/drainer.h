@@ -73,6 +73,7 @@ struct spw_drainer {
 	uint64_t passes;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
+	bool starved;			/* no room could be made just now */
 	struct spw_workers *workers;
 	uint32_t under_way;		/* tasks */
 	struct spw_run *runs;		/* SPW_RUNS of them */
@@ -179,8 +180,9 @@ void spw_pass_serve_cuts(struct spw_drainer *d);
 bool spw_any_dirty(const struct spw_map *map);
 uint32_t spw_count_dirty(const struct spw_map *map);
 
-/* Gives clean blocks back until a quarter of the slots is free. */
-void spw_evict(struct spw_drainer *d);
+/* Gives clean blocks back until a quarter of the slots is free. False: there
+ * is no room, and none is to be had now. */
+bool spw_evict(struct spw_drainer *d);
 bool spw_is_short_of_room(struct spw_drainer *d);
 
 /* Forgets files that nobody has open, unlinked ones at once, others after

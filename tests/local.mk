@@ -249,6 +249,7 @@ tests_scripts = \
 	tests/tier-faults.sh \
 	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
+	tests/twin-append-extend.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
@@ -267,6 +268,7 @@ tests_scripts = \
 	tests/twin-places.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
+	tests/twin-rings.sh \
 	tests/twin-signal.sh \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
@@ -276,12 +278,14 @@ tests_scripts = \
 	tests/twin-threads.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
+	tests/twin-two-jobs.sh \
 	tests/twin-unlink.sh
 
 # Programs that scripts call.
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/append-extend \
 	tests/bench-analyze \
 	tests/bench-choose \
 	tests/bench-filter \
@@ -307,6 +311,7 @@ tests_helpers = \
 	tests/powercut \
 	tests/powercut-log \
 	tests/random-ops \
+	tests/ring-forms \
 	tests/signal-forms \
 	tests/slowfs-calls \
 	tests/slowfs-rate \
@@ -315,7 +320,8 @@ tests_helpers = \
 	tests/stdio-forms \
 	tests/thread-forms \
 	tests/tier-faults \
-	tests/time-forms
+	tests/time-forms \
+	tests/two-jobs
 
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
@@ -349,7 +355,9 @@ tests_thread_forms_SOURCES = \
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_append_extend_LDADD =
 tests_pinned_LDADD =
+tests_ring_forms_LDADD =
 tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =
@@ -363,6 +371,7 @@ tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
+tests_two_jobs_LDADD =
 
 tests_powercut_SOURCES = \
 	tests/powercut-attributes.c \
@@ -434,6 +443,11 @@ check_LTLIBRARIES += program-interposer.la
 program_interposer_la_SOURCES = tests/program-interposer.c
 program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 program_interposer_la_LDFLAGS = $(object_ldflags)
+
+# What liburing exports.
+check_LTLIBRARIES += ring-double.la
+ring_double_la_SOURCES = tests/ring-double.c
+ring_double_la_LDFLAGS = $(object_ldflags)
 
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
