@@ -28,7 +28,6 @@ crash()
 }
 
 crash bb $(points bb)
-crash nvme
 
 # Two of the points are passed where libpmem sees persistent memory.
 if [ -e "$top_builddir/.libs/tier-pmem.so" ]; then
