@@ -118,13 +118,30 @@ test_sync_fails(void)
 	CHECK(t->ops->sync(t) == -EIO);
 	check_kept(1);
 	CHECK(!t->ops->drop(t, at));
-	if (strcmp(kind, "bb"))		/* a file of its own: the rest is well */
+	if (strcmp(kind, "bb"))	/* one file for many: not well yet */
 		return;
 	CHECK(!t->ops->sync(t));
 	CHECK(!try_put(14, &after));
 	CHECK(!t->ops->sync(t));
 	CHECK(!t->ops->drop(t, after));
 	check_kept(0);
+}
+
+/* What a predecessor put is as little durable as our own. */
+static void
+test_inherited(void)
+{
+	uint64_t at;
+
+	CHECK(!try_put(15, &at));
+	reopen();
+	set_fault("eio-fsync=1\n");
+	CHECK(t->ops->sync(t) == -EIO);
+	set_fault("");
+	CHECK(t->ops->sync(t) == -EIO);
+	reopen();
+	CHECK(!t->ops->drop(t, at));
+	CHECK(!t->ops->sync(t));
 }
 
 int
@@ -150,6 +167,8 @@ main(int argc, char **argv)
 	}
 	test_sync_fails();
 	reopen();
+	if (strcmp(kind, "nvme"))	/* syncs when it is closed */
+		test_inherited();
 	check_kept(0);
 	CHECK(!t->ops->close(t, true));
 	free(buf);
