@@ -12,6 +12,7 @@ tests_units = \
 	tests/replay-codec \
 	tests/replay-config \
 	tests/replay-object \
+	tests/replay-seed \
 	tests/replay-segment \
 	tests/tier-bb \
 	tests/tier-clean \
@@ -36,6 +37,7 @@ tests_units = \
 	tests/unit-object-samples \
 	tests/unit-predict \
 	tests/unit-proc-reap \
+	tests/unit-seed \
 	tests/unit-seen \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -83,20 +85,16 @@ tests_tier_bb_SOURCES = \
 	tests/tier-bb.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_faults_SOURCES = \
+	tests/guarded.h \
+	tests/tier-faults.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_tier_pmem_SOURCES = \
 	tests/guarded.h \
 	tests/tier-kit.c \
 	tests/tier-kit.h \
 	tests/tier-pmem.c
-tests_unit_choose_SOURCES = \
-	tests/guarded.h \
-	tests/unit-choose.c
-tests_tier_conformance_SOURCES = \
-	tests/guarded.h \
-	tests/tier-conformance.c
-tests_unit_crc32c_SOURCES = \
-	tests/guarded.h \
-	tests/unit-crc32c.c
 
 tests_unit_monitor_SOURCES = \
 	tests/guarded.h \
@@ -104,6 +102,9 @@ tests_unit_monitor_SOURCES = \
 tests_unit_predict_SOURCES = \
 	tests/guarded.h \
 	tests/unit-predict.c
+tests_unit_seed_SOURCES = \
+	tests/guarded.h \
+	tests/unit-seed.c
 tests_tier_bb_SOURCES = \
 	tests/guarded.h \
 	tests/tier-bb.c \
@@ -250,6 +251,7 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-faults.sh \
 	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-bare.sh \
@@ -317,10 +319,12 @@ tests_helpers = \
 	tests/stat-forms \
 	tests/stdio-forms \
 	tests/thread-forms \
+	tests/tier-faults \
 	tests/time-forms
 
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
+	tests/guarded.h
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
 	tests/guarded.h
@@ -340,7 +344,6 @@ tests_odd_io_SOURCES = \
 	tests/told.h
 tests_past_cache_SOURCES = \
 	tests/past-cache.c \
-	tests/pinned \
 	tests/told.h
 tests_slowfs_calls_SOURCES = \
 	tests/slowfs-calls.c \
@@ -500,12 +503,14 @@ tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
 	tests/fuzz-object \
+	tests/fuzz-seed \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
 	tests/corpus/object \
 	tests/corpus/objects \
+	tests/corpus/seed \
 	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
@@ -539,6 +544,11 @@ tests_replay_object_SOURCES = \
 	tests/replay.h \
 	tests/unit-object.h
 tests_replay_object_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_seed_SOURCES = \
+	tests/fuzz-seed.c \
+	tests/guarded.h \
+	tests/replay.h
+tests_replay_seed_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
 	tests/crash-core.c \
 	tests/crash-ledger.c \
@@ -557,6 +567,10 @@ tests_fuzz_object_LDFLAGS = $(fuzz_link)
 tests_fuzz_object_LDADD = libfuzzed.la
 EXTRA_tests_fuzz_object_DEPENDENCIES = \
 	$(EXTRA_tests_fuzz_codec_DEPENDENCIES)
+tests_fuzz_seed_SOURCES = $(tests_replay_seed_SOURCES)
+tests_fuzz_seed_CFLAGS = $(fuzz_cflags)
+tests_fuzz_seed_LDFLAGS = $(fuzz_link)
+tests_fuzz_seed_LDADD = libfuzzed.la
 tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
 tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
 tests_fuzz_segment_LDFLAGS = $(fuzz_link)
