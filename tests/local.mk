@@ -105,11 +105,6 @@ tests_unit_predict_SOURCES = \
 tests_unit_seed_SOURCES = \
 	tests/guarded.h \
 	tests/unit-seed.c
-tests_tier_bb_SOURCES = \
-	tests/guarded.h \
-	tests/tier-bb.c \
-	tests/tier-kit.c \
-	tests/tier-kit.h
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
