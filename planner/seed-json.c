@@ -5,7 +5,9 @@
 
 #include <cJSON.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,12 +53,26 @@ get_figure(const cJSON *from, const char *name, double lo, double hi,
 	return true;
 }
 
+/* Sixteen digits: more than a number of JSON holds. */
+static bool
+get_traits(const cJSON *from, uint64_t *ret)
+{
+	const char *text = cJSON_GetStringValue(
+		cJSON_GetObjectItemCaseSensitive(from, "traits"));
+
+	if (!text || strlen(text) != 16 ||
+	    strspn(text, "0123456789abcdef") != 16)
+		return false;
+	*ret = strtoull(text, NULL, 16);
+	return true;
+}
+
 static bool
 get_known(const cJSON *from, struct spw_known *ret)
 {
-	double traits, codec, level, filter, width;
+	double codec, level, filter, width;
 
-	if (!get_whole(from, "traits", 0, UINT32_MAX, &traits) ||
+	if (!get_traits(from, &ret->traits) ||
 	    !get_whole(from, "codec", 0, UINT8_MAX, &codec) ||
 	    !get_whole(from, "level", INT16_MIN, INT16_MAX, &level) ||
 	    !get_whole(from, "filter", 0, UINT8_MAX, &filter) ||
@@ -66,7 +82,6 @@ get_known(const cJSON *from, struct spw_known *ret)
 	    !get_figure(from, "compress", 1, 1e15, &ret->pack) ||
 	    !get_figure(from, "decompress", 1, 1e15, &ret->unpack))
 		return false;
-	ret->traits = (uint32_t)traits;
 	ret->choice = (struct spw_choice){
 		.codec = (uint8_t)codec, .level = (int16_t)level,
 		.filter = (uint8_t)filter, .width = (uint16_t)width,
@@ -172,8 +187,10 @@ static cJSON *
 known_item(const struct spw_known *k)
 {
 	cJSON *item = cJSON_CreateObject();
+	char traits[17];
 
-	if (item && put_number(item, "traits", k->traits) &&
+	(void)snprintf(traits, sizeof(traits), "%016" PRIx64, k->traits);
+	if (item && put(item, "traits", cJSON_CreateString(traits)) &&
 	    put_number(item, "codec", k->choice.codec) &&
 	    put_number(item, "level", k->choice.level) &&
 	    put_number(item, "filter", k->choice.filter) &&

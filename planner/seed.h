@@ -7,9 +7,10 @@
  *	  "spillway-seed": 1,
  *	  "machine": { "cpu": "...", "cores": 64 },
  *	  "updated": "2026-01-31T12:00:00Z",
- *	  "costs": [ { "traits": 3, "codec": 2, "level": 3, "filter": 1,
- *		"width": 4, "weight": 2.5, "compress": 712000000,
- *		"decompress": 1300000000, "fraction": 0.61 }, ... ]
+ *	  "costs": [ { "traits": "0000000000000304", "codec": 2,
+ *		"level": 3, "filter": 1, "width": 4, "weight": 2.5,
+ *		"compress": 712000000, "decompress": 1300000000,
+ *		"fraction": 0.61 }, ... ]
  *	}
  *
  * with speeds in bytes a second, left out where they are not known.  Other

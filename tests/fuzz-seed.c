@@ -95,7 +95,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (n > LARGEST)
 		return 0;
-	text = malloc(n + 1);		/* of its exact size, for the sanitizer */
+	text = malloc(n + 1);		/* the sanitizer sees its end */
 	MUST(text);
 	memcpy(text, data, n);
 	text[n] = '\0';

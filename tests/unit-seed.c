@@ -31,7 +31,7 @@ fresh(void)
 }
 
 static void
-learn(struct spw_predictor *p, uint64_t id, uint32_t traits, unsigned choice)
+learn(struct spw_predictor *p, uint64_t id, uint64_t traits, unsigned choice)
 {
 	struct spw_stream s = { .id = id, .traits = traits };
 	struct spw_observed o = { .bytes = 1 << 20, .stored = 1 << 18,
@@ -86,7 +86,7 @@ load(struct spw_predictor *p, int wanted, const char *said)
 
 /* What a new stream of these traits is expected to cost. */
 static const struct spw_costs *
-costs_of(struct spw_predictor *p, uint32_t traits)
+costs_of(struct spw_predictor *p, uint64_t traits)
 {
 	static uint64_t id = 1000;
 
@@ -174,11 +174,13 @@ static void
 test_entries(void)
 {
 	static const char text[] =
-		"{ \"spillway-seed\": 1, \"mine\": { \"deep\": [1, \"\\u00e9\"] },"
+		"{ \"spillway-seed\": 1,"
+		"\"mine\": { \"deep\": [1, \"\\u00e9\"] },"
 		"\"machine\": { \"cpu\": \"other\", \"cores\": 3 },"
 		"\"costs\": [ 1, null, {}, [], { \"traits\": 7 },"
 #define ENTRY(traits, codec, level, w, c, d, f) \
-	"{\"traits\":" traits ",\"codec\":" codec ",\"level\":" level "," \
+	"{\"traits\":\"000000000000000" traits "\"," \
+	"\"codec\":" codec ",\"level\":" level "," \
 	"\"filter\":0,\"width\":0,\"weight\":" w ",\"compress\":" c "," \
 	"\"decompress\":" d ",\"fraction\":" f "}"
 		ENTRY("-1", "1", "-3", "1", "1e8", "1e8", "0.5") ","
@@ -265,7 +267,7 @@ test_odd_files(void)
 }
 
 static double
-weight_of(const struct spw_seed *seed, uint32_t traits)
+weight_of(const struct spw_seed *seed, uint64_t traits)
 {
 	for (size_t i = 0; i < seed->n; i++)
 		if (seed->at[i].traits == traits)
@@ -318,7 +320,7 @@ test_killed(void)
 
 		if (!pid)
 			for (uint64_t k = 0;; k++) {
-				learn(p, k, (uint32_t)k % 200, 1);
+				learn(p, k, k % 200, 1);
 				save(p, 0);
 			}
 		nanosleep(&nap, NULL);
