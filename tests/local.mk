@@ -255,6 +255,7 @@ tests_scripts = \
 	tests/twin-crowd.sh \
 	tests/twin-denied.sh \
 	tests/twin-exec.sh \
+	tests/twin-few-descriptors.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-lost-preload.sh \
