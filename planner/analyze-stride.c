@@ -3,11 +3,12 @@
 
 /* The high bytes of numbers, constant fields and flags return after the
  * length of an element, and more so after that of a record.  So for a distance
- * d we count how many of 256 bytes equal the one d later.  Eight short
- * distances come first, in two windows; they tell noise from numbers, and
- * give the element.  Then multiples of 4, as most records are, have to beat
- * it clearly; and all other distances only if the short ones contradict each
- * other, as they do when a record has no length of that kind.
+ * d we count how many of 256 bytes equal the one d later.  Short
+ * distances come first, in both windows; they tell noise from numbers, and
+ * give the element.  Then multiples of 8 have to beat it clearly: they are
+ * the records, or several of them.  All other distances are tried only if the
+ * short ones contradict each other, as they do when a record is of an odd
+ * length.
  */
 
 #include "planner/analyze-parts.h"
@@ -245,10 +246,8 @@ spw_analyze_stride(const struct spw_sample *sample)
 
 	if (!s.found && looks_random(s.one) && looks_random(s.two))
 		return 0;
-	find_long(&s, 20, 4, 128);
-	if (s.found < 20)
-		find_long(&s, 136, 8, 248);
-	if (!agrees && s.found < 20)
+	find_long(&s, 24, 8, 248);
+	if (!agrees && s.found <= 16)
 		find_long(&s, 5, 1, 255);
 	return s.found;
 }

@@ -272,6 +272,7 @@ find_numbers(const struct spw_sample *s, unsigned int stride, bool is_big,
 	struct look look;
 
 	t->is_big = is_big;
+	t->kind = SPW_DATA_UNKNOWN;
 	if (stride != 8) {
 		look_at(s, 4, is_big, &look);
 		t->width = 4;
@@ -319,10 +320,11 @@ find_kind(const struct spw_sample *s, struct spw_traits *t)
 		t->width = 2;
 		t->is_big = is_big_endian(s, stride);
 	}
-	if (stride % 4 == 0 && is_big_endian(s, stride))
-		find_numbers(s, stride, true, t);
-	else if (stride % 4 == 0)
+	if (stride % 4 == 0)
 		find_numbers(s, stride, false, t);
+	if (stride % 4 == 0 && t->kind != SPW_DATA_FLOAT &&
+	    is_big_endian(s, stride))
+		find_numbers(s, stride, true, t);
 	if (!t->kind) {
 		t->kind = SPW_DATA_BYTES;
 		t->width = t->is_big = 0;
