@@ -5,7 +5,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "interpose/jobs.h"
 #include "interpose/leave.h"
+#include "shm/claims.h"
 #include "shm/proc.h"
 #include "shm/text.h"
 
@@ -36,6 +38,7 @@ look(int fd, struct spw_grip *g)
 	g->t.readable = atomic_load_explicit(&g->ofd->flags,
 					     memory_order_relaxed) &
 			SPW_OFD_READ;
+	g->t.end_locked = false;
 	g->f = &spw_front.map.files[g->t.file];
 	return g->me != NULL;
 }
@@ -200,21 +203,46 @@ enter_fd(struct spw_me *me, int fd, uint32_t ofd)
 	return true;
 }
 
+static bool
+ask_kernel(int fd, struct statx *stx, struct spw_file_seen *seen)
+{
+	/* A segment that is joined only now has a count of its own; as long
+	 * as it is 0, nobody can have been before us. */
+	seen->parted = seen->dropped = 0;
+	if (atomic_load(&spw_front.attached)) {
+		seen->parted = atomic_load(&spw_front.map.seg->parted);
+		seen->dropped = spw_claims_dropped(&spw_front.map);
+	}
+	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
+			  STATX_BTIME, stx) < 0 || !S_ISREG(stx->stx_mode))
+		return false;
+	seen->mtime = nanoseconds(&stx->stx_mtime);
+	seen->size = stx->stx_size;
+	return true;
+}
+
 /* Puts fd into the tables; false when there is no room for it. */
 static bool
-manage(struct spw_me *me, int fd, uint32_t flags,
-       const struct spw_file_seen *seen)
+manage(struct spw_me *me, int fd, uint32_t flags, struct spw_file_seen *seen)
 {
 	uint32_t file, ofd;
-	int r = spw_file_open(me, seen, &file);
+	struct statx stx;
+	int r;
 
+	do
+		r = spw_file_open(me, seen, &file);
+	while (r == -ESTALE && ask_kernel(fd, &stx, seen));
 	if (r < 0) {
 		spw_bypass_count(me->map, r == -ENAMETOOLONG
 				 ? SPW_BYPASS_PATH_TOO_LONG
 				 : SPW_BYPASS_NO_ROOM);
 		return false;
 	}
+	if (r > 0)
+		spw_jobs_meet(me, file, fd, seen);
 	refresh(me, file, fd, seen);
+	if (flags & SPW_OFD_APPEND)
+		spw_gate_appends(me, file);
 	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
 		if (enter_fd(me, fd, ofd))
 			return true;
@@ -230,17 +258,16 @@ static bool
 see(int fd, struct statx *stx, char *path, size_t cap,
     struct spw_file_seen *ret)
 {
-	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
-			  STATX_BTIME, stx) < 0 || !S_ISREG(stx->stx_mode))
-		return false;
 	*ret = (struct spw_file_seen){
-		.id = { makedev(stx->stx_dev_major, stx->stx_dev_minor),
-			stx->stx_ino },
-		.btime = stx->stx_mask & STATX_BTIME
-			 ? nanoseconds(&stx->stx_btime) : 0,
-		.mtime = nanoseconds(&stx->stx_mtime), .size = stx->stx_size,
 		.path = path, .pid = (uint32_t)spw_sys_getpid(), .fd = fd,
 	};
+	if (!ask_kernel(fd, stx, ret))
+		return false;
+	ret->id = (struct spw_file_id){
+		makedev(stx->stx_dev_major, stx->stx_dev_minor), stx->stx_ino,
+	};
+	ret->btime = stx->stx_mask & STATX_BTIME
+		     ? nanoseconds(&stx->stx_btime) : 0;
 	if (!path_of(fd, path, cap))
 		path[0] = '\0';		/* after chroot there is no /proc */
 	return true;

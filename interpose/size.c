@@ -2,6 +2,7 @@
 /* size.c -- truncating, allocating, and bringing bytes to safety */
 #include <errno.h>
 
+#include "interpose/jobs.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
@@ -49,6 +50,9 @@ truncate(const char *path, off_t size)
 	uint32_t file = spw_take_path(AT_FDCWD, path, 0, &me);
 	int r;
 
+	if (file == SPW_NONE ||
+	    atomic_load(&me->map->files[file].bypass))
+		spw_jobs_settle_path(AT_FDCWD, path);
 	if (file == SPW_NONE)
 		return REAL(truncate)(path, size);
 	if (size < 0 || atomic_load(&me->map->files[file].bypass))
@@ -89,19 +93,25 @@ posix_fallocate(int fd, off_t off, off_t n)
 }
 SPW_ALIAS(posix_fallocate64, posix_fallocate);
 
-/* Home first, then the kernel's own promise; an error that the drainer met
- * comes out here, once for this description. */
+/* A tier that survives a reboot does: 1. Else home first, then the kernel's
+ * own promise: 0. An error that the drainer met comes out here, once for this
+ * description. */
 static int
 bring_to_safety(int fd)
 {
 	struct spw_grip g;
-	int r, err;
+	int r = 0, err;
+	bool safe;
 
 	if (!spw_fdtab_grip(fd, &g))
 		return 0;
-	r = spw_gate_settle(g.me, g.t.file);
+	safe = spw_gate_sync(g.me, g.t.file) == 0;
+	if (!safe)
+		r = spw_gate_settle(g.me, g.t.file);
 	err = spw_ofd_error(g.me->map, g.ofd);
-	return r < 0 ? r : -err;
+	if (r < 0 || err)
+		return r < 0 ? r : -err;
+	return safe;
 }
 
 SPW_WRAP int
@@ -113,7 +123,7 @@ fsync(int fd)
 		return REAL(fsync)(fd);
 	pthread_testcancel();
 	r = bring_to_safety(fd);
-	return r < 0 ? (int)spw_ret(r) : REAL(fsync)(fd);
+	return r < 0 ? (int)spw_ret(r) : r ? 0 : REAL(fsync)(fd);
 }
 
 SPW_WRAP int
@@ -125,7 +135,7 @@ fdatasync(int fd)
 		return REAL(fdatasync)(fd);
 	pthread_testcancel();
 	r = bring_to_safety(fd);
-	return r < 0 ? (int)spw_ret(r) : REAL(fdatasync)(fd);
+	return r < 0 ? (int)spw_ret(r) : r ? 0 : REAL(fdatasync)(fd);
 }
 
 SPW_WRAP int
@@ -134,7 +144,7 @@ sync_file_range(int fd, off_t off, off_t n, unsigned flags)
 	int r = spw_fdtab_has(fd) ? bring_to_safety(fd) : 0;
 
 	return r < 0 ? (int)spw_ret(r)
-		     : REAL(sync_file_range)(fd, off, n, flags);
+		     : r ? 0 : REAL(sync_file_range)(fd, off, n, flags);
 }
 
 SPW_WRAP void

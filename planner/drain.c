@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "planner/drainer.h"
+#include "planner/chunks.h"
+#include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
@@ -54,11 +55,16 @@ release(struct spw_drainer *d)
 	if (d->homes)
 		for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++)
 			spw_home_close(d, i);
+	spw_workers_free(d->workers);
 	free(d->homes);
+	free(d->runs);
 	free(d->found);
 	free(d->touched);
 	free(d->asked);
 	free(d->tickets);
+	free(d->sync_found);
+	free(d->syncing);
+	free(d->sync_tickets);
 	free(d);
 }
 
@@ -76,10 +82,17 @@ allocate(struct spw_map *map)
 	d->touched = calloc(nfiles / 64, sizeof(*d->touched));
 	d->asked = calloc(nfiles / 64, sizeof(*d->asked));
 	d->tickets = calloc(nfiles, sizeof(*d->tickets));
+	d->runs = calloc(SPW_RUNS, sizeof(*d->runs));
+	d->sync_found = calloc(map->counts[SPW_POOL_BLOCKS],
+			       sizeof(*d->sync_found));
+	d->syncing = calloc(nfiles / 64, sizeof(*d->syncing));
+	d->sync_tickets = calloc(nfiles, sizeof(*d->sync_tickets));
 	for (uint32_t i = 0; d->homes && i < nfiles; i++)
 		d->homes[i].fd = -1;
 	if (!d->homes || !d->found || !d->touched || !d->asked ||
-	    !d->tickets) {
+	    !d->tickets || !d->runs || !d->sync_found || !d->syncing ||
+	    !d->sync_tickets ||
+	    spw_workers_new(&d->workers) < 0) {
 		release(d);
 		return NULL;
 	}
@@ -121,6 +134,13 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		return r;
 	}
 	announce(d, host);
+	spw_chunks_relink(d);
+	r = spw_store_open(d);
+	if (r < 0) {
+		spw_drainer_stop(d);
+		return r;
+	}
+	spw_fetch_begin(d);
 	spw_pass_serve_cuts(d);
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
@@ -128,6 +148,32 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 	spw_pass_take_over(d);
 	*ret_drainer = d;
 	return 0;
+}
+
+/* Room for writers: what is clean goes first; then, if that was not enough,
+ * dirty blocks go down. */
+static void
+make_room(struct spw_drainer *d)
+{
+	uint32_t slots = d->map->counts[SPW_POOL_SLOTS];
+
+	d->starved = !spw_evict(d);
+	if (spw_is_short_of_room(d) && spw_spill(d, slots / 8))
+		d->starved = !spw_evict(d);
+}
+
+void
+spw_attend(struct spw_drainer *d)
+{
+	if (d->attending)
+		return;
+	d->attending = true;
+	d->starved = false;
+	spw_fetch_serve(d);
+	spw_sync_serve(d);
+	if (spw_is_short_of_room(d))
+		make_room(d);
+	d->attending = false;
 }
 
 static void
@@ -139,6 +185,10 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
+	spw_store_sweep(d);
+	spw_sync_relieve(d);
+	if (spw_chunks_are_short(d->map))
+		spw_chunks_recycle(d);
 }
 
 /* Keeps slots reserved and in memory ahead of the writers, as many as are in
@@ -164,10 +214,10 @@ look_ahead(struct spw_drainer *d)
 }
 
 static bool
-is_asked(const struct spw_map *map)
+is_any_set(const struct spw_map *map, _Atomic uint64_t *by_file)
 {
 	for (uint32_t w = 0; w < map->counts[SPW_POOL_FILES] / 64; w++)
-		if (atomic_load(&map->asks[w]))
+		if (atomic_load(&by_file[w]))
 			return true;
 	return false;
 }
@@ -197,8 +247,7 @@ work(struct spw_drainer *d, bool asked)
 
 	if (!asked)
 		d->dirty_since = 0;
-	if (spw_is_short_of_room(d))
-		spw_evict(d);
+	spw_attend(d);
 	return (int)went;
 }
 
@@ -210,12 +259,15 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	uint32_t state = spw_any_dirty(d->map) ? SPW_DRAINER_DELAYED
 					       : SPW_DRAINER_ASLEEP;
 
-	if (state == SPW_DRAINER_DELAYED && !stuck)
+	if ((state == SPW_DRAINER_DELAYED && !stuck) || d->starved)
 		ms = SPW_MIN(ms, SLICE_MS);
 	atomic_store(&seg->wake, state);
 	/* Looked at again after the state is up: who came before it saw
 	 * AWAKE and did not call. */
-	if (is_asked(d->map) || atomic_load(&seg->want_room) ||
+	if (is_any_set(d->map, d->map->asks) ||
+	    is_any_set(d->map, d->map->syncs) ||
+	    (atomic_load(&seg->want_room) && !d->starved) ||
+	    atomic_load(&seg->wants) != d->wants_seen ||
 	    (state == SPW_DRAINER_ASLEEP && spw_any_dirty(d->map)))
 		return;
 	spw_sys_futex_wait(&seg->wake, state, ms);
@@ -234,11 +286,14 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		tidy(d, now);
 		look_ahead(d);
 		spw_home_secure(d);
-		if (is_asked(d->map))
+		spw_attend(d);
+		if (is_any_set(d->map, d->map->asks))
 			return work(d, true);
 		due = is_due(d, now) || spw_is_short_of_room(d);
 		if (due)
 			went = work(d, false);
+		else if (spw_any_below(d->map))
+			went = (int)spw_pass_below(d);
 		if (went)
 			return went;
 		rest(d, SPW_MIN(until - now, TIDY_MS), due);
@@ -246,13 +301,13 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 	return 0;
 }
 
-static bool
-is_all_home(struct spw_drainer *d)
+static uint64_t
+bytes_left(struct spw_drainer *d)
 {
 	struct spw_drain_left left;
 
 	spw_drainer_left(d->map, &left);
-	return left.bytes == 0;
+	return left.bytes;
 }
 
 int
@@ -260,15 +315,18 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 {
 	struct spw_seg *seg = d->map->seg;
 	int64_t start = spw_now_ms(), moved = start;
+	uint64_t left, least = UINT64_MAX;
 
 	atomic_store(&seg->closing, 1);
 	spw_lane_adopt_all(&d->me);	/* what the dead had begun counts */
-	while (!is_all_home(d)) {
+	while ((left = bytes_left(d))) {
 		int64_t now = spw_now_ms();
 
-		if (work(d, false))
+		if (left < least) {	/* what failed is left again */
+			least = left;
 			moved = now;
-		else
+		}
+		if (!work(d, false))
 			spw_sys_sleep_us(SLICE_MS * 1000);
 		tidy(d, now);
 		if ((ms >= 0 && now - start >= ms) ||
@@ -276,7 +334,7 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 			break;
 	}
 	atomic_store(&seg->closing, 0);
-	return is_all_home(d) ? 0 : -EBUSY;
+	return bytes_left(d) ? -EBUSY : 0;
 }
 
 static uint64_t
@@ -293,6 +351,25 @@ count_bytes(const struct spw_block_state *s)
 		if (all.r[i].from < all.r[i].to)
 			bytes += (uint64_t)all.r[i].to - all.r[i].from;
 	return bytes;
+}
+
+static uint64_t
+count_below(const struct spw_map *map)
+{
+	uint64_t blocks = 0;
+
+	for (uint32_t i = 0; i < spw_chunks_ready(map); i++) {
+		const struct spw_chunk *c = &map->chunks[i];
+
+		if (!spw_chunk_is_used(map, i) ||
+		    atomic_load(&map->files[c->file].flags) &
+		    SPW_FILE_UNLINKED)
+			continue;
+		for (int w = 0; w < SPW_CHUNK_BLOCKS / 64; w++)
+			blocks += (uint64_t)__builtin_popcountll(
+				atomic_load(&c->below[w]));
+	}
+	return blocks << SPW_BLOCK_SHIFT;
 }
 
 void
@@ -314,6 +391,7 @@ spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 			continue;
 		left.bytes += count_bytes(&b->state);
 	}
+	left.bytes += count_below(map);
 	for (uint32_t i = 0; left.bytes && i < map->counts[SPW_POOL_FILES];
 	     i++) {
 		const struct spw_file *f = &map->files[i];
@@ -334,13 +412,26 @@ spw_drainer_is_deserted(struct spw_drainer *d)
 	return spw_proc_reap(&d->me) == 0;
 }
 
+/* Nothing is left to promise for files that are home. */
+static void
+release_promises(struct spw_drainer *d)
+{
+	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++)
+		if (atomic_load(&d->map->owners[SPW_POOL_FILES][i]) &
+		    SPW_IN_USE && !spw_file_is_unsettled(&d->map->files[i]))
+			(void)spw_sync_release(d, i, UINT64_MAX);
+}
+
 void
 spw_drainer_stop(struct spw_drainer *d)
 {
 	struct spw_seg *seg = d->map->seg;
 	int lock_fd = d->lock_fd;
 
+	release_promises(d);
 	spw_pass_serve_cuts(NULL);
+	spw_fetch_end();
+	spw_store_close(d);
 	spw_lane_release(&d->me);
 	atomic_store(&seg->wake, SPW_DRAINER_NONE);
 	atomic_store(&seg->drainer_pid, 0);

@@ -6,9 +6,22 @@
 #include <sys/uio.h>
 
 #include "planner/drain.h"
+#include "planner/workers.h"
 #include "shm/blocks.h"
 
-enum { SPW_RUN_BLOCKS = 256 };		/* 1 MiB: the size disks like */
+enum {
+	SPW_RUN_BLOCKS = 256,		/* 1 MiB: the size disks like */
+	SPW_RUNS = 8,			/* under way at once */
+};
+
+struct spw_drainer;
+struct spw_store;
+
+/* What a worker does for the drainer; over is called when it is reaped. */
+struct spw_task {
+	struct spw_job job;
+	void (*over)(struct spw_drainer *d, struct spw_task *task);
+};
 
 struct spw_home {			/* a file's home, held open */
 	int fd;				/* -1: not open */
@@ -16,6 +29,10 @@ struct spw_home {			/* a file's home, held open */
 	int64_t retry_at;		/* ms; after a failure, leave it till then */
 	int64_t idle_since;		/* ms; closed and settled, 0: no */
 	uint64_t noted;			/* pass that noted the ctime */
+	uint64_t logged_size;		/* of the file, in its last object */
+	bool unsynced;			/* has bytes that no promise covers */
+	bool named;			/* its name is durable */
+	bool dropped;			/* objects of it, not durably yet */
 };
 
 struct spw_candidate {			/* a dirty block, as first seen */
@@ -29,6 +46,10 @@ struct spw_extent {			/* bytes without a gap: one request */
 };
 
 struct spw_run {			/* blocks that leave together */
+	struct spw_task task;
+	bool busy;			/* with a worker */
+	int fd, err;			/* of its home; what came of it */
+	uint64_t requests, bytes;
 	uint32_t file;
 	uint32_t nblocks, niov, nextents;
 	uint32_t block[SPW_RUN_BLOCKS];
@@ -52,8 +73,31 @@ struct spw_drainer {
 	uint64_t passes;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
-	struct spw_run run;
+	bool starved;			/* no room could be made just now */
+	struct spw_workers *workers;
+	uint32_t under_way;		/* tasks */
+	struct spw_run *runs;		/* SPW_RUNS of them */
+	struct spw_run *run;		/* that blocks are added to, or NULL */
+	struct spw_store *store;	/* NULL: no tiers below memory */
+	uint32_t wants_seen;		/* seg.wants when they were served */
+	uint32_t bring_hand;		/* chunk that was brought home last */
+	uint32_t spill_hand;		/* word of the dirty map likewise */
+	bool attending;
+	struct spw_candidate *sync_found;	/* by block, for fsync */
+	uint64_t *syncing;		/* bitmap: fsyncs under way */
+	uint32_t *sync_tickets;
+	int sync_err;
+	uint64_t pass_seq;		/* objects before the pass began */
 };
+
+int spw_compare(const void *a, const void *b);	/* candidates, for qsort */
+
+
+/* Has a worker do it, or does it at once. */
+void spw_task_start(struct spw_drainer *d, struct spw_task *task);
+
+/* Ends what is done, waiting up to ms for the first; false: nothing was. */
+bool spw_task_reap(struct spw_drainer *d, int ms);
 
 /* The home file's descriptor, opened if need be; negative errno. */
 int spw_home_open(struct spw_drainer *d, uint32_t file);
@@ -73,6 +117,53 @@ void spw_home_note_ctime(struct spw_drainer *d, uint32_t file);
 /* After the last write of a pass: puts the program's times back. */
 void spw_home_stamp(struct spw_drainer *d, uint32_t file);
 
+/* What cannot wait for the end of a pass: blocks that readers wait for, room
+ * for writers. */
+void spw_attend(struct spw_drainer *d);
+
+/* Adds a block that departed for home; what it does not continue leaves. */
+void spw_runs_add(struct spw_drainer *d, const struct spw_candidate *c,
+		  const struct spw_block_state *s);
+/* Sends the last one. */
+void spw_runs_flush(struct spw_drainer *d);
+/* Waits until all have arrived. */
+void spw_runs_wait(struct spw_drainer *d);
+
+/* Turns the block's dirty ranges into moving ones. False: nothing to do
+ * here. whole: only if all of the block is dirty. */
+bool spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
+		      bool whole, struct spw_block_state *ret_state);
+
+/* The block's moving ranges have arrived; err: they are dirty again. Under
+ * its lock `then` may say that it is below. */
+void spw_block_arrive(struct spw_drainer *d, uint32_t idx,
+		      const struct spw_key *key, int err, uint32_t held);
+
+void spw_note_failure(struct spw_drainer *d, uint32_t file, int err);
+
+/* Sends dirty blocks down to a tier, about so many; returns how many went. */
+uint32_t spw_spill(struct spw_drainer *d, uint32_t want);
+
+/* Serves threads that wait for blocks from below. */
+void spw_fetch_serve(struct spw_drainer *d);
+void spw_fetch_begin(struct spw_drainer *d);
+void spw_fetch_end(void);
+
+/* Answers fsync, where a durable tier can. */
+void spw_sync_serve(struct spw_drainer *d);
+
+/* Has files settled whose objects fill the tiers. */
+void spw_sync_relieve(struct spw_drainer *d);
+
+/* Everything that objects up to seq promise is home: makes it durable there
+ * and lets go of them. */
+int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
+
+/* Brings home what is below: of the files asked for, or some of all. Returns
+ * how many blocks went. */
+uint32_t spw_bring(struct spw_drainer *d, bool asked);
+bool spw_any_below(const struct spw_map *map);
+
 /* Writes dirty blocks home, only those of files asked for if `asked`.
  * Returns how many blocks went. */
 uint32_t spw_pass(struct spw_drainer *d, bool asked);
@@ -80,14 +171,18 @@ uint32_t spw_pass(struct spw_drainer *d, bool asked);
 /* Makes every moving range dirty again: the predecessor died over it. */
 void spw_pass_take_over(struct spw_drainer *d);
 
+/* Brings some of what is below home, and nothing else. */
+uint32_t spw_pass_below(struct spw_drainer *d);
+
 /* Truncations of the dead are finished by this drainer; NULL: no more. */
 void spw_pass_serve_cuts(struct spw_drainer *d);
 
 bool spw_any_dirty(const struct spw_map *map);
 uint32_t spw_count_dirty(const struct spw_map *map);
 
-/* Gives clean blocks back until a quarter of the slots is free. */
-void spw_evict(struct spw_drainer *d);
+/* Gives clean blocks back until a quarter of the slots is free. False: there
+ * is no room, and none is to be had now. */
+bool spw_evict(struct spw_drainer *d);
 bool spw_is_short_of_room(struct spw_drainer *d);
 
 /* Forgets files that nobody has open, unlinked ones at once, others after

@@ -8,11 +8,43 @@ planner_sources = \
 	planner/analyze-stride.c \
 	planner/analyze.c \
 	planner/analyze.h \
+	planner/bring.c \
+	planner/choice.h \
+	planner/choose.c \
+	planner/choose.h \
+	planner/chunks.c \
+	planner/chunks.h \
 	planner/drain.c \
 	planner/drain.h \
 	planner/drainer.h \
 	planner/engine.c \
 	planner/engine.h \
 	planner/evict.c \
+	planner/fetch.c \
+	planner/held.c \
+	planner/held.h \
 	planner/homes.c \
-	planner/pass.c
+	planner/match.c \
+	planner/match.h \
+	planner/monitor.c \
+	planner/monitor.h \
+	planner/pass.c \
+	planner/predict.c \
+	planner/predict.h \
+	planner/runs.c \
+	planner/seed.c \
+	planner/seed.h \
+	planner/spill.c \
+	planner/store.c \
+	planner/store.h \
+	planner/sync.c \
+	planner/weights.c \
+	planner/weights.h \
+	planner/workers.c \
+	planner/workers.h
+
+if HAVE_CJSON
+planner_sources += planner/seed-json.c
+else
+planner_sources += planner/seed-none.c
+endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pass.c -- one pass over the dirty map: merge neighbours, write them home */
+/* pass.c -- one pass over the dirty map: what leaves, and what has arrived */
 
 /*
  * Candidates are read without locks and sorted by file and number. Each is
@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "planner/drainer.h"
+#include "planner/chunks.h"
+#include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
@@ -70,8 +71,8 @@ is_wanted(struct spw_drainer *d, uint32_t file, bool asked, int64_t now)
 	       atomic_load(&d->map->seg->want_room);
 }
 
-static int
-compare(const void *a, const void *b)
+int
+spw_compare(const void *a, const void *b)
 {
 	const struct spw_key *x = &((const struct spw_candidate *)a)->key;
 	const struct spw_key *y = &((const struct spw_candidate *)b)->key;
@@ -120,7 +121,7 @@ collect(struct spw_drainer *d, bool asked)
 			};
 		}
 	}
-	qsort(d->found, n, sizeof(*d->found), compare);
+	qsort(d->found, n, sizeof(*d->found), spw_compare);
 	return n;
 }
 
@@ -151,10 +152,44 @@ postpone(struct spw_drainer *d, uint32_t file)
 	atomic_fetch_or(&d->map->asks[file / 64], bit);
 }
 
-/* Locks the block and turns dirty into moving. False: nothing to do here. */
+/* All of the block up to the end of the file. */
 static bool
-depart(struct spw_drainer *d, const struct spw_candidate *c,
-       struct spw_block_state *ret_state)
+is_all_dirty(const struct spw_map *map, const struct spw_block *b)
+{
+	uint64_t base = b->number << SPW_BLOCK_SHIFT;
+	uint64_t size = atomic_load(&map->files[b->file].size);
+
+	return size > base &&
+	       spw_ranges_cover(&b->state.dirty, b->state.ndirty, 0,
+				(uint32_t)SPW_MIN(size - base,
+						  SPW_BLOCK_SIZE));
+}
+
+/* An older version of the block is on its way home; ours has to wait. */
+static bool
+is_overtaking(struct spw_drainer *d, const struct spw_key *key)
+{
+	uint32_t chunk;
+
+	if (!d->store || !spw_below_any(&d->map->files[key->file]))
+		return false;
+	chunk = spw_below_chunk(d->map, key->file, key->file_gen,
+				key->number / SPW_CHUNK_BLOCKS);
+	return chunk != SPW_NONE && spw_store_is_busy(d, chunk);
+}
+
+/* Takes away a bit that a writer who died has left: what is dirty counts. */
+static void
+clear_stale(struct spw_map *map, const struct spw_key *key)
+{
+	if (spw_below_any(&map->files[key->file]) &&
+	    spw_below_has(map, key))
+		spw_below_clear(map, key);
+}
+
+bool
+spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
+		 bool whole, struct spw_block_state *ret_state)
 {
 	struct spw_map *map = d->map;
 	struct spw_file *f = &map->files[c->key.file];
@@ -169,11 +204,19 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 		postpone(d, c->key.file);
 		return false;
 	}
+	if (is_overtaking(d, &c->key)) {
+		atomic_fetch_sub(&f->inflight, 1);
+		postpone(d, c->key.file);
+		return false;
+	}
 	/* Cleared before the look: a writer that comes later sets it again. */
 	atomic_fetch_and(&map->dirty[c->idx / 64], ~(1ull << c->idx % 64));
 	spw_guard_enter();
 	if (spw_block_lock_index(&d->me, c->idx, &c->key)) {
-		goes = b->state.ndirty && !b->state.nmoving;
+		goes = b->state.ndirty && !b->state.nmoving &&
+		       (!whole || is_all_dirty(map, b));
+		if (b->state.ndirty)
+			clear_stale(map, &c->key);
 		if (goes && !spw_block_is_sound(map, &b->state)) {
 			spw_file_fail(f, EBADMSG);	/* kept as it is */
 			goes = false;
@@ -201,8 +244,27 @@ depart(struct spw_drainer *d, const struct spw_candidate *c,
 	return goes;
 }
 
-static void
-arrive(struct spw_drainer *d, uint32_t idx, const struct spw_key *key, int err)
+/* It lies in that object, and nobody wrote since: so it is below. */
+static bool
+go_below(struct spw_drainer *d, const struct spw_key *key, uint32_t held)
+{
+	struct spw_file *f = &d->map->files[key->file];
+	uint32_t bit = key->number % SPW_CHUNK_BLOCKS;
+	uint32_t chunk = spw_chunk_get(d, key->file,
+				       key->number / SPW_CHUNK_BLOCKS);
+
+	if (chunk == SPW_NONE || !spw_store_refer(d, chunk, bit, held))
+		return false;
+	atomic_fetch_add(&f->spills, 1);
+	atomic_fetch_or(&d->map->chunks[chunk].below[bit / 64],
+			1ull << bit % 64);
+	SPW_FAILPOINT("spill-below");
+	return true;
+}
+
+void
+spw_block_arrive(struct spw_drainer *d, uint32_t idx,
+		 const struct spw_key *key, int err, uint32_t held)
 {
 	struct spw_map *map = d->map;
 	struct spw_block *b = &map->blocks[idx];
@@ -211,11 +273,16 @@ arrive(struct spw_drainer *d, uint32_t idx, const struct spw_key *key, int err)
 	spw_guard_enter();
 	if (spw_block_lock_index(&d->me, idx, key)) {
 		change.after = b->state;
+		if (held && !err && (b->state.ndirty || !b->state.nmoving ||
+				     !go_below(d, key, held)))
+			err = -EAGAIN;
 		if (err) {
 			redirty(&change.after);
 		} else {
 			change.after.nmoving = 0;
 			change.after.moving_slot = SPW_NONE;
+			if (!held && b->state.safe != SPW_SAFE)
+				d->homes[key->file].unsynced = true;
 		}
 		spw_block_commit(&d->me, idx, &change);
 		spw_unlock(&b->lock);
@@ -224,128 +291,15 @@ arrive(struct spw_drainer *d, uint32_t idx, const struct spw_key *key, int err)
 	atomic_fetch_sub(&map->files[key->file].inflight, 1);
 }
 
-static int
-write_all(int fd, struct iovec *iov, uint32_t n, uint64_t off)
-{
-	while (n) {
-		int64_t r = spw_sys_pwritev(fd, iov, (int)SPW_MIN(n, 1024u),
-					    off);
-
-		if (r == -EINTR || r == -EAGAIN)
-			continue;
-		if (r <= 0)
-			return r < 0 ? (int)r : -EIO;
-		off += (uint64_t)r;
-		while (n && (uint64_t)r >= iov->iov_len) {
-			r -= (int64_t)iov->iov_len;
-			iov++;
-			n--;
-		}
-		if (r) {
-			iov->iov_base = (char *)iov->iov_base + r;
-			iov->iov_len -= (size_t)r;
-		}
-	}
-	return 0;
-}
-
-static void
-note_failure(struct spw_drainer *d, uint32_t file, int err)
+void
+spw_note_failure(struct spw_drainer *d, uint32_t file, int err)
 {
 	struct spw_file *f = &d->map->files[file];
 	struct spw_home *h = &d->homes[file];
 
-	/* The same bytes failing again are no news, unless somebody asks. */
-	if (!h->retry_at || h->gen != f->gen || is_asked(d, file) ||
-	    atomic_load(&f->err) != -err)
-		spw_file_fail(f, -err);
+	spw_file_fail(f, -err);
 	h->retry_at = spw_now_ms() + RETRY_MS;
 	h->gen = f->gen;
-}
-
-static int
-send_extents(struct spw_drainer *d)
-{
-	struct spw_run *run = &d->run;
-	struct spw_seg *seg = d->map->seg;
-	int fd = spw_home_open(d, run->file);
-	int r = fd < 0 ? fd : 0;
-
-	spw_home_note_ctime(d, run->file);
-	for (uint32_t i = 0; i < run->nextents && r == 0; i++) {
-		const struct spw_extent *e = &run->extent[i];
-
-		r = write_all(fd, run->iov + e->first_iov, e->niov, e->from);
-		if (r == 0) {
-			atomic_fetch_add(&seg->requests_home, 1);
-			atomic_fetch_add(&seg->bytes_home, e->to - e->from);
-		}
-	}
-	return r;
-}
-
-/* Sends the run and ends it; if anything failed, all of it is dirty again. */
-static void
-flush_run(struct spw_drainer *d)
-{
-	struct spw_run *run = &d->run;
-	struct spw_key key = { run->file, 0, 0 };
-	int r;
-
-	if (!run->nblocks)
-		return;
-	r = send_extents(d);
-	SPW_FAILPOINT("drain-written");
-	key.file_gen = d->map->files[run->file].gen;
-	for (uint32_t i = 0; i < run->nblocks; i++) {
-		key.number = run->number[i];
-		arrive(d, run->block[i], &key, r);
-	}
-	SPW_FAILPOINT("drain-arrived");
-	if (r < 0)
-		note_failure(d, run->file, r);
-	else
-		d->homes[run->file].retry_at = 0;
-	run->nblocks = run->niov = run->nextents = 0;
-}
-
-static void
-add_range(struct spw_run *run, uint64_t from, uint64_t to, void *at)
-{
-	struct spw_extent *e = &run->extent[run->nextents];
-
-	if (run->nextents && e[-1].to == from) {
-		e--;
-	} else {
-		*e = (struct spw_extent){ from, from, run->niov, 0 };
-		run->nextents++;
-	}
-	e->to = to;
-	e->niov++;
-	run->iov[run->niov++] = (struct iovec){ at, to - from };
-}
-
-/* Adds a departed block; what it does not continue leaves first. */
-static void
-add_block(struct spw_drainer *d, const struct spw_candidate *c,
-	  const struct spw_block_state *s)
-{
-	struct spw_run *run = &d->run;
-	uint64_t base = c->key.number << SPW_BLOCK_SHIFT;
-	uint8_t *slot = spw_slot(d->map, s->moving_slot);
-
-	if (run->nblocks == SPW_RUN_BLOCKS || run->file != c->key.file ||
-	    (run->nblocks &&
-	     run->extent[run->nextents - 1].to != base +
-	     s->moving.r[0].from))
-		flush_run(d);
-	run->file = c->key.file;
-	for (uint8_t i = 0; i < s->nmoving; i++)
-		add_range(run, base + s->moving.r[i].from,
-			  base + s->moving.r[i].to,
-			  slot + s->moving.r[i].from);
-	run->block[run->nblocks] = c->idx;
-	run->number[run->nblocks++] = c->key.number;
 }
 
 static void
@@ -442,6 +396,11 @@ judge(struct spw_drainer *d)
 				spw_file_flag(&map->files[file],
 					      SPW_FILE_UNSETTLED);
 		}
+	for (uint32_t i = 0; i < spw_chunks_ready(map); i++)
+		if (spw_chunk_is_used(map, i) &&
+		    !spw_chunk_is_empty(&map->chunks[i]))
+			spw_file_flag(&map->files[map->chunks[i].file],
+				      SPW_FILE_UNSETTLED);
 	atomic_fetch_add(&map->seg->settled, 1);
 	for_touched(d, end_judging);
 	memset(d->touched, 0, map->counts[SPW_POOL_FILES] / 64 *
@@ -460,6 +419,7 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 			uint32_t file = w * 64 +
 					(uint32_t)__builtin_ctzll(bits);
 			struct spw_file *f = &map->files[file];
+			int r;
 
 			if (atomic_load(&f->hold)) {
 				free_hold(d, file);
@@ -467,50 +427,78 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 						bits & -bits);
 				continue;
 			}
+			/* Who asked may change home by himself next: no
+			 * older copy may be replayed over that. */
+			r = spw_sync_release(d, file, d->pass_seq);
+			if (r < 0)
+				spw_file_fail(f, -r);
 			spw_home_let_run(d, file);
 			atomic_store(&f->done, tickets[file]);
 			spw_sys_futex_wake(&f->done, INT32_MAX);
 		}
 }
 
+/* The bits first, then how far the tickets go: who asks in between is served
+ * now, or has left a bit for the next pass. A bit without a ticket is from
+ * somebody who asked again just before he was answered. */
+static void
+take_asks(struct spw_drainer *d, uint32_t w)
+{
+	uint64_t bits = atomic_exchange(&d->map->asks[w], 0);
+
+	d->asked[w] = bits;
+	for (; bits; bits &= bits - 1) {
+		uint32_t file = w * 64 + (uint32_t)__builtin_ctzll(bits);
+		const struct spw_file *f = &d->map->files[file];
+
+		d->tickets[file] = atomic_load(&f->asked);
+		if (d->tickets[file] == atomic_load(&f->done))
+			d->asked[w] &= ~(bits & -bits);
+		else
+			touch(d, file);
+	}
+}
+
 uint32_t
 spw_pass(struct spw_drainer *d, bool asked)
 {
-	struct spw_map *map = d->map;
-	uint32_t nfiles = map->counts[SPW_POOL_FILES];
+	uint32_t nfiles = d->map->counts[SPW_POOL_FILES];
 	uint32_t n, went = 0;
 
 	d->passes++;
-	/* The bits first, then how far the tickets go: who asks in between is
-	 * served now, or has left a bit for the next pass. */
-	for (uint32_t w = 0; w < nfiles / 64; w++) {
-		uint64_t bits = atomic_exchange(&map->asks[w], 0);
-
-		d->asked[w] = bits;
-		for (; bits; bits &= bits - 1) {
-			uint32_t file = w * 64 +
-					(uint32_t)__builtin_ctzll(bits);
-
-			d->tickets[file] = atomic_load(&map->files[file]
-						       .asked);
-			touch(d, file);
-		}
-	}
+	d->pass_seq = atomic_load(&d->map->seg->sequence);
+	for (uint32_t w = 0; w < nfiles / 64; w++)
+		take_asks(d, w);
 	n = collect(d, asked);
 	for (uint32_t i = 0; i < n; i++) {
 		struct spw_block_state state;
 
 		touch(d, d->found[i].key.file);
-		if (!depart(d, &d->found[i], &state)) {
+		if (!spw_block_depart(d, &d->found[i], false, &state)) {
 			free_hold(d, d->found[i].key.file);
 			continue;
 		}
-		add_block(d, &d->found[i], &state);
+		spw_runs_add(d, &d->found[i], &state);
 		went++;
 	}
-	flush_run(d);
+	spw_runs_flush(d);
+	went += spw_bring(d, asked);
+	spw_runs_wait(d);
 	judge(d);
 	answer(d, d->tickets, d->asked);
+	return went;
+}
+
+uint32_t
+spw_pass_below(struct spw_drainer *d)
+{
+	uint32_t went;
+
+	d->passes++;
+	memset(d->asked, 0, d->map->counts[SPW_POOL_FILES] / 64 *
+	       sizeof(*d->asked));
+	went = spw_bring(d, false);
+	judge(d);
 	return went;
 }
 
@@ -549,6 +537,8 @@ spw_pass_take_over(struct spw_drainer *d)
 			continue;
 		spw_guard_enter();
 		if (spw_block_lock_index(&d->me, i, &key)) {
+			if (b->state.safe == SPW_SAVING)
+				b->state.safe = SPW_UNSAFE;
 			change.after = b->state;
 			redirty(&change.after);
 			if (spw_block_is_sound(map, &b->state) &&

@@ -9,12 +9,16 @@
 
 #include <errno.h>
 
+#include "shm/below.h"
 #include "shm/blocks.h"
 #include "shm/failpoint.h"
 #include "shm/gate.h"
 #include "shm/ranges.h"
 
-enum { TRIES = 16, LOOK_NS = 1000000000 };
+enum {
+	TRIES = 16, LOOK_NS = 1000000000,
+	AHEAD = 4,			/* chunks asked for before they are read */
+};
 
 /* The functions that keep a whole block on the stack stand alone: the threads
  * of the program may have little of it. */
@@ -117,6 +121,7 @@ put_whole(struct spw_me *me, uint32_t idx, struct piece *p)
 	};
 
 	change.after.slot = p->slot;
+	change.after.safe = SPW_UNSAFE;
 	change.after.ndirty = change.after.npresent = 1;
 	change.after.dirty.r[0] = (struct spw_range){ 0, SPW_BLOCK_SIZE };
 	change.after.present.r[0] = change.after.dirty.r[0];
@@ -136,6 +141,7 @@ put_piece(struct spw_me *me, uint32_t idx, struct piece *p)
 	};
 	struct spw_block_state *s = &change.after;
 
+	s->safe = SPW_UNSAFE;
 	if (!spw_ranges_add(&s->dirty, &s->ndirty, p->from, p->to))
 		return false;
 	if (!spw_ranges_add(&s->present, &s->npresent, p->from, p->to)) {
@@ -154,7 +160,55 @@ put_piece(struct spw_me *me, uint32_t idx, struct piece *p)
 	return true;
 }
 
-/* 0; -E2BIG: too many pieces in that block; -ENOBUFS: no block to be had. */
+/* The block is below and a copy of it here: from now on this one counts, all
+ * of it up to the end of the file. False: there is no copy. */
+static bool
+put_piece_on_copy(struct spw_me *me, uint32_t idx, struct piece *p)
+{
+	const struct spw_block *b = &me->map->blocks[idx];
+	struct spw_change change = {
+		.after = b->state, .scratch = p->slot,
+		.from = (uint16_t)p->from, .to = (uint16_t)p->to,
+		.end = end_of(p),
+	};
+	uint64_t base = p->number << SPW_BLOCK_SHIFT;
+	uint64_t size = SPW_MAX(atomic_load(&me->map->files[b->file].size),
+				change.end);
+
+	if (!spw_ranges_cover(&b->state.present, b->state.npresent, 0,
+			      SPW_BLOCK_SIZE))
+		return false;
+	change.after.safe = SPW_UNSAFE;
+	change.after.ndirty = 1;
+	change.after.dirty.r[0] = (struct spw_range){
+		0, (uint16_t)SPW_MIN(size - base, SPW_BLOCK_SIZE),
+	};
+	spw_block_commit(me, idx, &change);
+	return true;
+}
+
+/* The block is locked. 0; -E2BIG; -EREMOTE: it has to be fetched first. */
+static int
+put(struct spw_me *me, uint32_t idx, struct piece *p,
+    const struct spw_key *key)
+{
+	bool below = spw_below_any(&me->map->files[key->file]) &&
+		     spw_below_has(me->map, key);
+
+	if (is_whole(p))
+		put_whole(me, idx, p);
+	else if (below && !put_piece_on_copy(me, idx, p))
+		return -EREMOTE;
+	else if (!below && !put_piece(me, idx, p))
+		return -E2BIG;
+	SPW_FAILPOINT("block-below");
+	if (below)
+		spw_below_clear(me->map, key);
+	return 0;
+}
+
+/* 0; -E2BIG: too many pieces in that block; -ENOBUFS: no block to be had;
+ * -EREMOTE: as above. */
 static int
 publish_one(struct spw_me *me, uint32_t file, struct piece *p)
 {
@@ -162,19 +216,16 @@ publish_one(struct spw_me *me, uint32_t file, struct piece *p)
 	struct spw_key key = { file, map->files[file].gen, p->number };
 	uint32_t idx = spw_block_lock(me, &key);
 	struct spw_block *b;
-	bool put = true;
+	int r;
 
 	if (idx == SPW_NONE)
 		return -ENOBUFS;
 	b = &map->blocks[idx];
 	me->lane->count.dirtied += b->state.ndirty == 0;
-	if (is_whole(p))
-		put_whole(me, idx, p);
-	else
-		put = put_piece(me, idx, p);
+	r = put(me, idx, p, &key);
 	atomic_store_explicit(&b->used, 1, memory_order_relaxed);
 	spw_unlock(&b->lock);
-	return put ? 0 : -E2BIG;
+	return r;
 }
 
 static void
@@ -188,11 +239,22 @@ keep_slots(struct spw_me *me, const struct batch *batch)
 	}
 }
 
+/* Whether it would move the end under somebody who appends there. */
+static bool
+is_in_the_way(const struct spw_file *f, const struct spw_target *t,
+	      const struct batch *batch)
+{
+	return atomic_load_explicit(&f->flags, memory_order_relaxed) &
+	       SPW_FILE_APPENDED && !t->end_locked &&
+	       end_of(&batch->piece[batch->n - 1]) > atomic_load(&f->size);
+}
+
 /* Publishes from piece *i on; bytes published are added to *ret_done. */
 static int
-publish(struct spw_me *me, uint32_t file, struct batch *batch,
+publish(struct spw_me *me, const struct spw_target *t, struct batch *batch,
 	uint64_t *ret_done)
 {
+	uint32_t file = t->file;
 	struct spw_file *f = &me->map->files[file];
 	uint64_t done = 0;
 	int r = 0;
@@ -200,6 +262,8 @@ publish(struct spw_me *me, uint32_t file, struct batch *batch,
 	spw_gate_pass(me, file);
 	if (atomic_load_explicit(&f->bypass, memory_order_relaxed))
 		r = -ESTALE;		/* left the cache while we copied */
+	else if (SPW_UNLIKELY(is_in_the_way(f, t, batch)))
+		r = -EAGAIN;
 	for (uint32_t i = 0; i < batch->n && r == 0; i++) {
 		r = publish_one(me, file, &batch->piece[i]);
 		if (r == 0)
@@ -282,6 +346,15 @@ make_place(struct spw_me *me, const struct spw_target *t, uint64_t number,
 	return spw_gate_settle(me, t->file);
 }
 
+static int
+fetch(struct spw_me *me, const struct spw_target *t, uint64_t number,
+      uint32_t count)
+{
+	struct spw_key key = { t->file, me->map->files[t->file].gen, number };
+
+	return spw_below_fetch(me, &key, count);
+}
+
 /* A drainer that was killed while it worked looks as if it did still. So
  * from time to time we see whether there is one. */
 static void
@@ -316,7 +389,7 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 			break;
 		}
 		copy_in(me, &batch, from);
-		r = publish(me, t->file, &batch, &done);
+		r = publish(me, t, &batch, &done);
 		from += done;
 		off += done;
 		left -= done;
@@ -325,6 +398,8 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 		if (r == -E2BIG)
 			r = make_place(me, t, off >> SPW_BLOCK_SHIFT,
 				       tries++);
+		if (r == -EREMOTE)
+			r = fetch(me, t, off >> SPW_BLOCK_SHIFT, 1);
 	}
 	if (left == n && n)
 		return r;
@@ -415,7 +490,24 @@ read_home(const struct spw_target *t, uint8_t *buf, uint64_t n, uint64_t off)
 	return 0;
 }
 
-/* Home first, then what the segment has on top, if it held still. */
+/*
+ * What is not in memory is home, unless it is below. No block was found; that
+ * counts only if none was spilled since: one that was below, was written and
+ * went below again would look like neither. spills: as it was before.
+ */
+static bool
+is_home(struct spw_me *me, const struct spw_key *key, uint32_t spills)
+{
+	struct spw_file *f = &me->map->files[key->file];
+
+	return !spw_below_any(f) ||
+	       (!spw_below_has(me->map, key) &&
+		spw_block_find(me, key) == SPW_NONE &&
+		atomic_load(&f->spills) == spills);
+}
+
+/* Home first, then what the segment has on top, if it held still. -EREMOTE:
+ * the block is below. */
 static ALONE int
 read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 	   const struct spw_key *key, uint32_t from, uint32_t to, uint8_t *buf)
@@ -434,6 +526,9 @@ read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 			spw_lock_slow(me, &b->lock);
 			continue;
 		}
+		if (spw_below_any(&me->map->files[key->file]) &&
+		    spw_below_has(me->map, key))
+			return -EREMOTE;
 		r = read_home(t, page + from, to - from, at);
 		if (r < 0)
 			return r;
@@ -456,11 +551,16 @@ read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 	return 0;
 }
 
-/* One block's worth; MISSING leaves it to a larger read from home. */
+/* One block's worth, of `left` bytes that are to be read; MISSING leaves it
+ * to a larger read from home. */
 static enum found
 read_block(struct spw_me *me, const struct spw_target *t, uint64_t off,
-	   uint32_t n, uint8_t *buf, int *ret_err)
+	   uint32_t n, uint64_t left, uint8_t *buf, int *ret_err)
 {
+	struct spw_file *f = &me->map->files[t->file];
+	uint32_t blocks = (uint32_t)SPW_MIN(
+		(left + SPW_BLOCK_SIZE - 1) >> SPW_BLOCK_SHIFT,
+		SPW_CHUNK_BLOCKS);
 	struct spw_key key = {
 		t->file, me->map->files[t->file].gen, off >> SPW_BLOCK_SHIFT,
 	};
@@ -468,20 +568,46 @@ read_block(struct spw_me *me, const struct spw_target *t, uint64_t off,
 	enum found found;
 
 	for (;;) {
+		uint32_t spills = atomic_load(&f->spills);
 		uint32_t idx = spw_block_find(me, &key);
 
 		*ret_err = 0;
-		if (idx == SPW_NONE)
+		if (idx == SPW_NONE && is_home(me, &key, spills))
 			return MISSING;
-		found = copy_out(me, idx, &key, from, from + n, buf);
+		found = idx == SPW_NONE ? MISSING
+			: copy_out(me, idx, &key, from, from + n, buf);
 		if (found == FOUND)
 			return FOUND;
-		if (found == MISSING)
+		if (found == MIXED)
+			*ret_err = read_mixed(me, t, idx, &key, from,
+					      from + n, buf);
+		else if (spw_below_any(f) && spw_below_has(me->map, &key))
+			*ret_err = -EREMOTE;
+		else
 			continue;	/* moved away; look again */
-		*ret_err = read_mixed(me, t, idx, &key, from, from + n, buf);
-		if (*ret_err != -EAGAIN)
+		if (*ret_err == -EREMOTE)
+			*ret_err = spw_below_fetch(me, &key, blocks);
+		else if (*ret_err != -EAGAIN)
+			return FOUND;
+		if (*ret_err < 0 && *ret_err != -EAGAIN)
 			return FOUND;
 	}
+}
+
+/* At the start of a chunk of a file that is partly below: the chunks after it
+ * will be wanted next. */
+static void
+look_ahead(struct spw_me *me, const struct spw_target *t, uint64_t off)
+{
+	struct spw_file *f = &me->map->files[t->file];
+	struct spw_key key = {
+		t->file, f->gen, (off >> SPW_BLOCK_SHIFT) + SPW_CHUNK_BLOCKS,
+	};
+
+	if (!spw_below_any(f) ||
+	    off & ((uint64_t)SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE - 1))
+		return;
+	spw_below_hint(me, &key, AHEAD * SPW_CHUNK_BLOCKS);
 }
 
 int64_t
@@ -500,7 +626,8 @@ spw_cache_read(struct spw_me *me, const struct spw_target *t, void *buf,
 	n = SPW_MIN(n, size - off);
 	if (spw_cache_bad_pointer(buf, n))
 		return -EFAULT;
-	if (!atomic_load_explicit(&f->nblocks, memory_order_acquire))
+	if (!atomic_load_explicit(&f->nblocks, memory_order_acquire) &&
+	    !spw_below_any(f))
 		missed = done = n;
 	while (done < n && r == 0) {
 		uint64_t at = off + done;
@@ -508,7 +635,9 @@ spw_cache_read(struct spw_me *me, const struct spw_target *t, void *buf,
 				(uint32_t)(at & (SPW_BLOCK_SIZE - 1));
 		uint32_t len = (uint32_t)SPW_MIN(n - done, rest);
 
-		if (read_block(me, t, at, len, to + done, &r) == MISSING) {
+		look_ahead(me, t, at);
+		if (read_block(me, t, at, len, n - done, to + done, &r) ==
+		    MISSING) {
 			missed += len;
 			done += len;
 			continue;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "shm/below.h"
 #include "shm/blocks.h"
 #include "shm/failpoint.h"
 #include "shm/ranges.h"
@@ -118,38 +119,73 @@ spw_gate_settle(struct spw_me *me, uint32_t file)
 	       ? spw_gate_ask(me, file) : 0;
 }
 
+/* A question to the drainer about a file: a bit says which, tickets count who
+ * waits. */
+struct question {
+	_Atomic uint64_t *bits;
+	_Atomic uint32_t *asked, *done;
+};
+
+static void
+put_question(struct spw_map *map, uint32_t file, const struct question *q)
+{
+	atomic_fetch_or(&q->bits[file / 64], 1ull << file % 64);
+	atomic_fetch_add(&map->seg->asks, 1);
+	spw_gate_hurry(map);
+}
+
+static int
+ask(struct spw_map *map, uint32_t file, const struct question *q)
+{
+	uint32_t ticket = atomic_fetch_add(q->asked, 1) + 1;
+	int64_t looked = spw_now_ms();
+
+	put_question(map, file, q);
+	for (;;) {
+		uint32_t done = atomic_load(q->done);
+		int r;
+
+		if ((int32_t)(done - ticket) >= 0)
+			return 0;
+		spw_sys_futex_wait(q->done, done, LOOK_MS);
+		if (spw_now_ms() - looked < LOOK_MS)
+			continue;
+		looked = spw_now_ms();
+		r = spw_gate_need_drainer ? spw_gate_need_drainer(map) : 0;
+		if (r < 0)
+			return r;
+		/* A drainer that died may have taken the bit along. */
+		put_question(map, file, q);
+	}
+}
+
 int
 spw_gate_ask(struct spw_me *me, uint32_t file)
 {
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
-	uint32_t ticket, seq = atomic_load(&f->err_seq);
-	int64_t looked = spw_now_ms();
+	const struct question q = { map->asks, &f->asked, &f->done };
+	uint32_t fails = atomic_load(&f->fails);
+	int r = ask(map, file, &q);
 
-	ticket = atomic_fetch_add(&f->asked, 1) + 1;
-	atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
-	atomic_fetch_add(&map->seg->asks, 1);
-	spw_gate_hurry(map);
-	for (;;) {
-		uint32_t done = atomic_load(&f->done);
+	if (r < 0)
+		return r;
+	return atomic_load(&f->fails) == fails ? 0 : -atomic_load(&f->err);
+}
 
-		if ((int32_t)(done - ticket) >= 0)
-			break;
-		spw_sys_futex_wait(&f->done, done, LOOK_MS);
-		if (spw_now_ms() - looked < LOOK_MS)
-			continue;
-		looked = spw_now_ms();
-		if (spw_gate_need_drainer) {
-			int r = spw_gate_need_drainer(map);
+int
+spw_gate_sync(struct spw_me *me, uint32_t file)
+{
+	struct spw_map *map = me->map;
+	struct spw_file *f = &map->files[file];
+	const struct question q = { map->syncs, &f->sync_asked,
+				    &f->sync_done };
+	int r;
 
-			if (r < 0)
-				return r;
-		}
-		/* A drainer that died may have taken the bit along. */
-		atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
-		spw_gate_hurry(map);
-	}
-	return atomic_load(&f->err_seq) == seq ? 0 : -atomic_load(&f->err);
+	if (!atomic_load(&map->seg->durable) || atomic_load(&f->bypass))
+		return -ENOTSUP;
+	r = ask(map, file, &q);
+	return r < 0 ? r : atomic_load(&f->sync_err);
 }
 
 static void
@@ -173,6 +209,7 @@ spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first)
 				 map->counts[SPW_POOL_BLOCKS]);
 	struct spw_key key = { file, f->gen, 0 };
 
+	spw_below_cut(map, file, first);
 	/* A short tail is looked up number by number. Blocks past the end,
 	 * left by a writer that died before it set the size, need the scan. */
 	for (key.number = first; end > first && end - first < 256 &&
@@ -189,6 +226,39 @@ spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first)
 		key.number = b->number;
 		drop_one(me, &key);
 	}
+}
+
+/* A block that is below and will be cut in two comes up, and counts from then
+ * on. The drainer serves this also while it is held. */
+static int
+raise_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
+{
+	struct spw_block *b;
+	int r = 0;
+
+	while (r == 0 && spw_below_has(me->map, key)) {
+		uint32_t idx = spw_block_lock_found(me, key);
+		struct spw_change change = { .scratch = SPW_NONE };
+
+		if (idx == SPW_NONE) {
+			r = spw_below_fetch(me, key, 1);
+			continue;
+		}
+		b = &me->map->blocks[idx];
+		change.after = b->state;
+		if (b->state.npresent) {
+			change.after.safe = SPW_UNSAFE;
+			change.after.ndirty = 1;
+			change.after.dirty.r[0] =
+				(struct spw_range){ 0, (uint16_t)at };
+			spw_block_commit(me, idx, &change);
+			spw_below_clear(me->map, key);
+		}
+		spw_unlock(&b->lock);
+		if (!change.after.npresent)
+			r = spw_below_fetch(me, key, 1);
+	}
+	return r;
 }
 
 static void
@@ -210,18 +280,47 @@ cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 }
 
 void
+spw_gate_note_cut(struct spw_file *f, uint64_t size)
+{
+	uint64_t low = atomic_load(&f->low);
+
+	while ((!low || size + 1 < low) &&
+	       !atomic_compare_exchange_weak(&f->low, &low, size + 1))
+		;
+}
+
+void
 spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 {
 	struct spw_file *f = &me->map->files[file];
 	uint32_t rest = size & (SPW_BLOCK_SIZE - 1);
 	struct spw_key key = { file, f->gen, size >> SPW_BLOCK_SHIFT };
 
+	if (rest && spw_below_any(f))
+		(void)raise_block(me, &key, rest);	/* else it is lost */
 	if (rest)
 		cut_block(me, &key, rest);
 	SPW_FAILPOINT("cut-block");
 	spw_gate_drop(me, file, key.number + (rest != 0));
 	SPW_FAILPOINT("cut-dropped");
+	spw_gate_note_cut(f, size);
 	atomic_store(&f->size, size);
+}
+
+/* The block that the new end lies in, before anything is cut: if it is lost,
+ * the file stays as long as it is. */
+static int
+raise_end(struct spw_me *me, uint32_t file, uint64_t size)
+{
+	const struct spw_file *f = &me->map->files[file];
+	uint32_t rest = size & (SPW_BLOCK_SIZE - 1);
+	uint64_t end = atomic_load(&f->size);
+	struct spw_key key = { file, f->gen, size >> SPW_BLOCK_SHIFT };
+
+	if (!rest || size >= end || !spw_below_any(f))
+		return 0;
+	end -= key.number << SPW_BLOCK_SHIFT;
+	return raise_block(me, &key, (uint32_t)SPW_MIN(end, SPW_BLOCK_SIZE));
 }
 
 int
@@ -238,21 +337,37 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	spw_gate_close(me, file);
 	spw_gate_hold(me, file);
 	SPW_FAILPOINT("cut-held");
-	atomic_store(&f->cut, size + 1);
-	SPW_FAILPOINT("cut-noted");
-	r = truncate(arg);
-	SPW_FAILPOINT("cut-home");
+	r = raise_end(me, file, size);
 	if (r == 0) {
-		spw_gate_cut(me, file, size);
-		atomic_store(&f->wtime, spw_file_time());
+		atomic_store(&f->cut, size + 1);
+		SPW_FAILPOINT("cut-noted");
+		r = truncate(arg);
+		SPW_FAILPOINT("cut-home");
+		if (r == 0) {
+			spw_gate_cut(me, file, size);
+			atomic_store(&f->wtime, spw_file_time());
+		}
+		atomic_store(&f->cut, 0);
 	}
-	atomic_store(&f->cut, 0);
 	SPW_FAILPOINT("cut-done");
 	spw_gate_unhold(me, file);
 	spw_gate_open(me, file);
 	spw_unlock(&f->append);
 	spw_guard_leave();
 	return r;
+}
+
+void
+spw_gate_appends(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	if (atomic_load(&f->flags) & SPW_FILE_APPENDED)
+		return;
+	spw_file_flag(f, SPW_FILE_APPENDED);
+	/* Those who are inside have looked at the flag before it was set. */
+	spw_gate_close(me, file);
+	spw_gate_open(me, file);
 }
 
 bool

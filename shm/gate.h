@@ -40,7 +40,12 @@ void spw_gate_unhold(struct spw_me *me, uint32_t file);
  * and none can be had (see spw_gate_need_drainer). */
 int spw_gate_settle(struct spw_me *me, uint32_t file);
 
-/* The same with a drainer's round in any case: afterwards it does not hold
+/* Makes everything written so far safe from loss of power, in a tier that
+ * survives it. -ENOTSUP: there is none; other errors: it could not; settle
+ * and sync home then. */
+int spw_gate_sync(struct spw_me *me, uint32_t file);
+
+/* Settles with a drainer's round in any case: afterwards it does not hold
  * an executable file open, unless somebody writes to it. */
 int spw_gate_ask(struct spw_me *me, uint32_t file);
 
@@ -55,6 +60,9 @@ void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
 /* Forgets everything at and after size, blocks and ranges; gate closed,
  * drainer held. Sets file.size. */
 void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
+
+/* Notes it for whoever replays the file's objects (file.low). */
+void spw_gate_note_cut(struct spw_file *f, uint64_t size);
 
 /* Truncates: the kernel's part is truncate(arg), 0 or a negative errno. Who
  * dies in here has either not begun or is finished by the drainer. */
@@ -75,6 +83,11 @@ spw_gate_wake(struct spw_map *map)
 
 /* Wakes it even if it only waits for its delay to pass. */
 void spw_gate_hurry(struct spw_map *map);
+
+/* Before somebody may append to the file: from now on who moves its end holds
+ * file.append, as appenders do, so that none of them finds an end that is not
+ * there any more. */
+void spw_gate_appends(struct spw_me *me, uint32_t file);
 
 /* Waits up to ms for slots to come free; false when none did. */
 bool spw_gate_wait_room(struct spw_me *me, int ms);

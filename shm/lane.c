@@ -289,6 +289,7 @@ sit_down(struct spw_map *map, uint32_t no, uint32_t proc,
 	lane->proc = proc;
 	lane->nslots = lane->nblocks = 0;
 	lane->redo.old_slot = SPW_NONE;
+	atomic_store(&lane->want.done, atomic_load(&lane->want.asked));
 	*ret_me = (struct spw_me){ map, lane, no, NULL, 0 };
 }
 

@@ -21,6 +21,8 @@
  *	blocks	descriptors of 4 KiB blocks, found by (file, number) through
  *		buckets; each in use has one slot.
  *	slots	the 4 KiB buffers themselves.
+ *	chunks	256 blocks of a file in a row, found by (file, number)
+ *		through cbuckets: a bit for each block that is below.
  *
  * Why blocks of 4 KiB: a kernel write is atomic per page against kill -9, and
  * so must ours be. A whole block is written into a fresh slot outside all
@@ -57,6 +59,7 @@
  *			returned; for a successor they count as dirty.
  *	a cut		file.cut, before the kernel's truncate. If its maker
  *			dies, the drainer finishes it before the gate opens.
+ *	gone below	the block's bit in its chunk, see below.
  *
  * Who may finish whose work: anyone who finds a lock word whose lane's beacon
  * has lost its owner takes the beacon (so one at a time), applies lane.redo,
@@ -67,6 +70,25 @@
  * A file's gate closes it for publishing: the closer takes the gate lock,
  * then waits until no lane is inside that file. Truncation, settling before
  * a kernel operation, and leaving the cache happen behind a closed gate.
+ *
+ * Below: a block whose bit is set lies in a tier that the drainer knows, whole
+ * up to the end of the file, and is not home. In memory there is a clean copy
+ * of it or nothing.
+ *
+ *	set	by the drainer alone, under the block's lock, when the tier
+ *		has the bytes and nobody wrote meanwhile; file.spills is raised
+ *		first, so that a reader who found no block and no bit knows
+ *		whether it may trust that.
+ *	cleared	by the drainer when the bytes are home; by a writer under the
+ *		block's lock, after its change is applied: what is dirty in
+ *		memory is then all of the block, and counts more than a bit
+ *		that its writer died too early to clear. By a cut.
+ *	needed	by who reads the block or writes a piece of it: asks the
+ *		drainer through its lane (want), which brings a copy up.
+ *
+ * The drainer alone links and unlinks chunks, those of a file only while
+ * nobody is inside it; seg.chunk_version is odd meanwhile. A successor who
+ * finds it odd links all chunks anew.
  *
  * LOCK ORDER (enum spw_lock_class): ofd, append, gate, fbucket, block,
  * bucket. A thread holds one lock of a class at most.
@@ -93,6 +115,8 @@
 #define SPW_MAP_CHUNKS	256			/* chunks a process may have */
 #define SPW_SPARES	64			/* slots a lane keeps at hand */
 #define SPW_PROC_PINS	8			/* files a process keeps mapped */
+#define SPW_CHUNK_BLOCKS 256			/* blocks a chunk stands for */
+#define SPW_SEG_TIERS	4096			/* text of the tiers, with NUL */
 
 #define SPW_NONE	UINT32_MAX		/* no index */
 
@@ -114,10 +138,16 @@ struct spw_ranges {
 	struct spw_range r[SPW_RANGES];	/* ascending, disjoint, not touching */
 };
 
+enum spw_safe {				/* against loss of power, of what is dirty */
+	SPW_UNSAFE, SPW_SAFE,
+	SPW_SAVING,			/* being copied to a durable tier */
+};
+
 struct spw_block_state {		/* changed as a whole, by lane.redo */
 	uint32_t slot;
 	uint32_t moving_slot;		/* under I/O; SPW_NONE: none */
-	uint8_t ndirty, npresent, nmoving, pad;
+	uint8_t ndirty, npresent, nmoving;
+	uint8_t safe;			/* enum spw_safe */
 	struct spw_ranges dirty;
 	struct spw_ranges present;	/* bytes the slot holds; covers dirty */
 	struct spw_ranges moving;	/* being written by the drainer */
@@ -134,6 +164,24 @@ struct spw_block {
 	uint8_t pad[31];
 };
 static_assert(sizeof(struct spw_block) == 128, "stored in the segment");
+
+struct spw_chunk {			/* which blocks are below */
+	uint32_t file, file_gen;	/* key */
+	uint64_t number;		/* of its first block, / 256 */
+	_Atomic uint32_t next;		/* chain of its cbucket: index + 1 */
+	uint32_t pad[3];
+	_Atomic uint64_t below[SPW_CHUNK_BLOCKS / 64];
+};
+static_assert(sizeof(struct spw_chunk) == 64, "stored in the segment");
+
+struct spw_want {			/* blocks a thread waits for */
+	uint32_t file, file_gen;
+	uint64_t first;
+	uint32_t count;
+	_Atomic uint32_t asked;		/* raised by the thread, last */
+	_Atomic uint32_t done;		/* futex: as far as it was served */
+	_Atomic int32_t err;		/* negative errno */
+};
 
 struct spw_redo {
 	_Atomic uint32_t block;		/* index + 1 while it counts */
@@ -173,6 +221,7 @@ struct spw_lane {
 	uint32_t slots[SPW_SPARES];
 	uint32_t blocks[SPW_SPARES];
 	struct spw_redo redo;
+	struct spw_want want;
 	struct spw_counters count;
 };
 static_assert(sizeof(struct spw_lane) <= 1024, "stored in the segment");
@@ -194,6 +243,8 @@ enum spw_file_flag {
 	SPW_FILE_TIMES = 8,		/* wtime counts, not the kernel's mtime */
 	SPW_FILE_PINNED = 16,		/* its blocks are not evicted */
 	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
+	SPW_FILE_VISITED = 64,		/* another job asked us to leave it */
+	SPW_FILE_APPENDED = 128,	/* somebody appends: see spw_gate_appends */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -204,7 +255,7 @@ enum spw_bypass {
 	SPW_BYPASS_NO_REOPEN, SPW_BYPASS_RLIMIT,
 	SPW_BYPASS_SCM_RIGHTS, SPW_BYPASS_TMPFILE, SPW_BYPASS_PATH_TOO_LONG,
 	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_SENDFILE,
-	SPW_BYPASS_OUTSIDE, SPW_BYPASS_COUNT
+	SPW_BYPASS_OUTSIDE, SPW_BYPASS_OTHER_JOB, SPW_BYPASS_COUNT
 };
 
 struct spw_file {
@@ -224,6 +275,7 @@ struct spw_file {
 	_Atomic int64_t home_mtime;	/* mtime last seen or set at home */
 	_Atomic int64_t set_mtime;	/* wtime as utimens left it */
 	_Atomic int64_t set_ctime;	/* last change that was not a write */
+	_Atomic int64_t err_wtime;	/* wtime at the last failure */
 	_Atomic uint64_t cut;		/* truncation under way: size + 1 */
 	_Atomic uint32_t hold;		/* drainer keeps off; lane + 1 */
 	_Atomic uint32_t inflight;	/* blocks the drainer is writing */
@@ -232,12 +284,21 @@ struct spw_file {
 	_Atomic uint32_t handled;	/* drainer epoch that has it open */
 	_Atomic int32_t err;		/* last write-back errno, positive */
 	_Atomic uint32_t err_seq;	/* bumped with each new error */
+	_Atomic uint32_t fails;		/* bumped with each failure, old or new */
+	_Atomic int32_t full;		/* ENOSPC or EDQUOT while home is */
 	_Atomic uint32_t err_seen;	/* someone was told of err_seq */
 	uint32_t holder_pid;		/* a process that has it open, */
 	int32_t holder_fd;		/* under this descriptor */
 	_Atomic uint32_t path_len;	/* a name, at the start of path; */
 	_Atomic uint32_t alt_len;	/* another, at its end; see names.h */
-	uint8_t pad[80];
+	_Atomic uint32_t nchunks;	/* chunks linked for it */
+	_Atomic uint32_t spills;	/* raised before bits are set */
+	_Atomic uint32_t sync_asked;	/* fsync tickets handed out */
+	_Atomic uint32_t sync_done;	/* futex: tickets served */
+	_Atomic uint64_t low;		/* size + 1 it was cut to since the
+					 * last object; 0: it was not */
+	_Atomic int32_t sync_err;	/* negative errno; ask home then */
+	uint8_t pad[36];
 	char path[SPW_FILE_PATH];
 };
 static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
@@ -262,7 +323,7 @@ static_assert(sizeof(struct spw_ofd) == 64, "stored in the segment");
 enum spw_pool_id {
 	SPW_POOL_LANES, SPW_POOL_PROCS,	/* these two: no bitmap, see claim */
 	SPW_POOL_FILES, SPW_POOL_OFDS, SPW_POOL_MAPS, SPW_POOL_BLOCKS,
-	SPW_POOL_SLOTS, SPW_POOL_COUNT
+	SPW_POOL_SLOTS, SPW_POOL_CHUNKS, SPW_POOL_COUNT
 };
 
 struct spw_table {			/* where a pool lies; set once */
@@ -298,8 +359,11 @@ struct spw_seg_fixed {			/* set once, under the checksum */
 	uint64_t fbucket_locks_off;
 	uint64_t dirty_off;		/* bitmap over blocks */
 	uint64_t asks_off;		/* bitmap over files: settle me */
+	uint64_t syncs_off;		/* bitmap over files: fsync me */
+	uint64_t cbuckets_off;		/* uint32_t heads: index + 1 */
+	uint32_t ncbuckets;		/* a power of two */
 	uint32_t delay_ms;		/* how long dirty bytes may rest */
-	uint32_t pad;
+	char tiers[SPW_SEG_TIERS];	/* below memory, expanded; or empty */
 	struct spw_table tables[SPW_POOL_COUNT];
 };
 
@@ -320,8 +384,21 @@ struct spw_seg {
 	_Atomic uint32_t attached;	/* attach count, for a run's handshake */
 	_Atomic uint32_t closing;	/* the run is over: drain at once */
 	_Atomic uint32_t settled;	/* bumped before files count as home */
+	_Atomic uint32_t closed;	/* no file is managed any more */
+	_Atomic uint32_t claims_job;	/* entry + 1 in the table of claims */
+	_Atomic uint32_t claims_gen;	/* and the generation it has there */
+	_Atomic uint32_t parted;	/* bumped before changed files are the
+					 * kernel's alone again */
+	_Atomic uint32_t wants;		/* bumped with every want */
+	_Atomic uint32_t chunk_version;	/* odd while chunks are relinked */
+	_Atomic uint32_t durable;	/* a tier below survives a reboot */
+	_Atomic uint64_t sequence;	/* of the youngest object */
 
 	_Alignas(64) _Atomic uint64_t requests_home, bytes_home;
+	_Atomic uint64_t requests_down, bytes_down;	/* to tiers, raw */
+	_Atomic uint64_t stored_down;	/* the same as stored */
+	_Atomic uint64_t requests_up, bytes_up;	/* back for readers */
+	_Atomic uint64_t syncs_down;	/* fsyncs that a tier answered */
 	_Atomic uint64_t files_managed;
 	_Atomic uint64_t bypasses[SPW_BYPASS_COUNT];
 	struct spw_counters gone;	/* counters of lanes that ended */

@@ -2,10 +2,14 @@
 # local.mk -- shm/: the segment and what both sides of it share
 
 shm_sources = \
+	shm/below.c \
+	shm/below.h \
 	shm/blocks.c \
 	shm/blocks.h \
 	shm/cache.c \
 	shm/cache.h \
+	shm/claims.c \
+	shm/claims.h \
 	shm/codecs.h \
 	shm/conf.c \
 	shm/conf.h \
@@ -63,6 +67,7 @@ shm_sources = \
 	shm/tierparse.h \
 	shm/tierspec.c \
 	shm/tierspec.h \
+	shm/tiertext.c \
 	shm/util.h \
 	shm/version.c \
 	shm/version.h

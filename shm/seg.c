@@ -20,7 +20,9 @@
 enum {
 	LANES = 4096, PROCS = 1024, MAPS = 4096,
 	FILES_MIN = 1024, FILES_MAX = 65536,
+	SLOTS_MIN = 256,		/* 1 MiB: SPW_RAM_MIN */
 	GROW_MAX = 16384,		/* items at once: 64 MiB of slots */
+	CHUNKS_MIN = 64, CHUNKS_MAX = 1 << 23,
 };
 
 static const struct {
@@ -33,6 +35,7 @@ static const struct {
 	[SPW_POOL_MAPS] = { SPW_MAP_FDS * 4, 64 },
 	[SPW_POOL_BLOCKS] = { sizeof(struct spw_block), 1024 },
 	[SPW_POOL_SLOTS] = { SPW_BLOCK_SIZE, 1024 },
+	[SPW_POOL_CHUNKS] = { sizeof(struct spw_chunk), 64 },
 };
 
 /* Changes with every size that both sides must agree on. */
@@ -44,7 +47,7 @@ layout_hash(void)
 		sizeof(struct spw_proc), sizeof(struct spw_file),
 		sizeof(struct spw_ofd), sizeof(struct spw_block),
 		sizeof(pthread_mutex_t), SPW_BLOCK_SIZE, SPW_BATCH,
-		SPW_BYPASS_COUNT,
+		SPW_BYPASS_COUNT, sizeof(struct spw_chunk),
 	};
 
 	return spw_crc32c(0, sizes, sizeof(sizes));
@@ -62,8 +65,8 @@ spw_seg_path(const char *dir, const char *job, char *buf, size_t cap)
 	return t.cut ? -ENAMETOOLONG : 0;
 }
 
-static int
-read_boot_id(char id[40])
+int
+spw_seg_boot_id(char id[40])
 {
 	int fd = spw_sys_open("/proc/sys/kernel/random/boot_id",
 			      O_RDONLY | O_CLOEXEC, 0);
@@ -109,24 +112,43 @@ place(uint64_t *at, uint64_t bytes)
 	return here;
 }
 
+/* Twice what full chunks would need: some will have gaps. */
+static uint32_t
+count_chunks(uint64_t bytes)
+{
+	uint64_t n = bytes / ((uint64_t)SPW_CHUNK_BLOCKS *
+			      SPW_BLOCK_SIZE) * 2;
+
+	return (uint32_t)spw_round_up(SPW_MIN(SPW_MAX(n, CHUNKS_MIN),
+					      CHUNKS_MAX), 64);
+}
+
+static uint32_t
+power_of_two(uint32_t least)
+{
+	uint32_t n = 64;
+
+	while (n < least)
+		n *= 2;
+	return n;
+}
+
 static void
 lay_out(struct spw_seg_fixed *f, const struct spw_seg_request *req)
 {
 	uint32_t nslots = (uint32_t)spw_round_up(
-		SPW_MAX(req->bytes >> SPW_BLOCK_SHIFT, 1024), 64);
+		SPW_MAX(req->bytes >> SPW_BLOCK_SHIFT, SLOTS_MIN), 64);
 	uint32_t nfiles = (uint32_t)spw_round_up(
 		SPW_MIN(SPW_MAX(nslots / 16, FILES_MIN), FILES_MAX), 64);
 	const uint32_t counts[SPW_POOL_COUNT] = {
 		LANES, PROCS, nfiles, 2 * nfiles, MAPS, nslots, nslots,
+		count_chunks(req->below),
 	};
 	uint64_t at = 0;
 
-	f->nbuckets = 64;
-	while (f->nbuckets < nslots)
-		f->nbuckets *= 2;
-	f->nfbuckets = 64;
-	while (f->nfbuckets < nfiles)
-		f->nfbuckets *= 2;
+	f->nbuckets = power_of_two(nslots);
+	f->nfbuckets = power_of_two(nfiles);
+	f->ncbuckets = power_of_two(counts[SPW_POOL_CHUNKS]);
 	place(&at, sizeof(struct spw_seg));
 	f->buckets_off = place(&at, 4ull * f->nbuckets);
 	f->bucket_locks_off = place(&at, sizeof(struct spw_lock) *
@@ -136,6 +158,8 @@ lay_out(struct spw_seg_fixed *f, const struct spw_seg_request *req)
 				     (f->nfbuckets / 16));
 	f->dirty_off = place(&at, nslots / 8);
 	f->asks_off = place(&at, nfiles / 8);
+	f->syncs_off = place(&at, nfiles / 8);
+	f->cbuckets_off = place(&at, 4ull * f->ncbuckets);
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
 		struct spw_table *t = &f->tables[i];
 
@@ -183,7 +207,11 @@ is_sound(const struct spw_seg_fixed *f)
 	       fits(f, f->fbucket_locks_off, f->nfbuckets) &&
 	       fits(f, f->dirty_off, f->tables[SPW_POOL_BLOCKS].count / 8) &&
 	       fits(f, f->asks_off, f->tables[SPW_POOL_FILES].count / 8) &&
-	       memchr(f->job, '\0', sizeof(f->job));
+	       fits(f, f->syncs_off, f->tables[SPW_POOL_FILES].count / 8) &&
+	       f->ncbuckets >= 64 && !(f->ncbuckets & (f->ncbuckets - 1)) &&
+	       fits(f, f->cbuckets_off, 4ull * f->ncbuckets) &&
+	       memchr(f->job, '\0', sizeof(f->job)) &&
+	       memchr(f->tiers, '\0', sizeof(f->tiers));
 }
 
 static void
@@ -199,14 +227,18 @@ point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
 	map->maps = (void *)(base + f->tables[SPW_POOL_MAPS].items_off);
 	map->blocks = (void *)(base + f->tables[SPW_POOL_BLOCKS].items_off);
 	map->slots = (void *)(base + f->tables[SPW_POOL_SLOTS].items_off);
+	map->chunks = (void *)(base + f->tables[SPW_POOL_CHUNKS].items_off);
 	map->buckets = (void *)(base + f->buckets_off);
+	map->cbuckets = (void *)(base + f->cbuckets_off);
 	map->fbuckets = (void *)(base + f->fbuckets_off);
 	map->bucket_locks = (void *)(base + f->bucket_locks_off);
 	map->fbucket_locks = (void *)(base + f->fbucket_locks_off);
 	map->dirty = (void *)(base + f->dirty_off);
 	map->asks = (void *)(base + f->asks_off);
+	map->syncs = (void *)(base + f->syncs_off);
 	map->bucket_mask = f->nbuckets - 1;
 	map->fbucket_mask = f->nfbuckets - 1;
+	map->cbucket_mask = f->ncbuckets - 1;
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
 		map->bits[i] = (void *)(base + f->tables[i].bits_off);
 		map->owners[i] = (void *)(base + f->tables[i].owners_off);
@@ -368,10 +400,12 @@ fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f)
 	map->seg->crc = spw_crc32c(0, f, sizeof(*f));
 	point(map, base, f);
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
-		r = reserve(map, fd, i, 0, pool_shape[i].first);
+		uint32_t first = SPW_MIN(pool_shape[i].first, map->counts[i]);
+
+		r = reserve(map, fd, i, 0, first);
 		if (r < 0)
 			return r;
-		announce(map, i, 0, pool_shape[i].first);
+		announce(map, i, 0, first);
 	}
 	return 0;
 }
@@ -385,13 +419,17 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 		.uid = spw_sys_geteuid(), .block_size = SPW_BLOCK_SIZE,
 		.delay_ms = req->delay_ms,
 	};
-	struct spw_text job;
+	struct spw_text job, tiers;
 	char *base;
 	int r;
 
 	spw_text_init(&job, f.job, sizeof(f.job));
 	spw_text_put(&job, req->job);
-	read_boot_id(f.boot_id);
+	spw_text_init(&tiers, f.tiers, sizeof(f.tiers));
+	spw_text_put(&tiers, req->tiers ? req->tiers : "");
+	if (tiers.cut)
+		return -ENAMETOOLONG;
+	spw_seg_boot_id(f.boot_id);
 	lay_out(&f, req);
 	r = spw_sys_ftruncate(fd, f.size);
 	if (r < 0)
@@ -405,21 +443,28 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 	return r;
 }
 
-static int
-publish(struct spw_map *map, int fd)
+int
+spw_seg_link(int fd, const char *path)
 {
 	char self[40];
 	struct spw_text t;
+
+	spw_text_init(&t, self, sizeof(self));
+	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
+	return (int)spw_syscall(SYS_linkat, AT_FDCWD, (long)self, AT_FDCWD,
+				(long)path, AT_SYMLINK_FOLLOW, 0);
+}
+
+static int
+publish(struct spw_map *map, int fd)
+{
 	struct stat st;
 	int r = spw_sys_fstat(fd, &st);
 
 	if (r < 0)
 		return r;
 	map->ino = st.st_ino;
-	spw_text_init(&t, self, sizeof(self));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
-	return (int)spw_syscall(SYS_linkat, AT_FDCWD, (long)self, AT_FDCWD,
-				(long)map->path, AT_SYMLINK_FOLLOW, 0);
+	return spw_seg_link(fd, map->path);
 }
 
 int
@@ -475,7 +520,7 @@ check(int fd, struct spw_seg_fixed *ret_fixed, uint64_t *ret_ino)
 		return -EBADMSG;
 	if (head.fixed.uid != st.st_uid)
 		return -EPERM;
-	if (read_boot_id(boot_id) == 0 &&
+	if (spw_seg_boot_id(boot_id) == 0 &&
 	    memcmp(boot_id, head.fixed.boot_id, sizeof(boot_id)))
 		return -ESTALE;
 	*ret_fixed = head.fixed;

@@ -21,15 +21,17 @@ struct spw_map {			/* this process's mapping */
 	_Atomic uint32_t *maps;		/* SPW_MAP_FDS words a chunk */
 	struct spw_block *blocks;
 	uint8_t *slots;
-	_Atomic uint32_t *buckets, *fbuckets;
+	struct spw_chunk *chunks;
+	_Atomic uint32_t *buckets, *fbuckets, *cbuckets;
 	struct spw_lock *bucket_locks, *fbucket_locks;
-	_Atomic uint64_t *dirty, *asks;
+	_Atomic uint64_t *dirty, *asks, *syncs;
 	_Atomic uint64_t *bits[SPW_POOL_COUNT];
 	_Atomic uint32_t *owners[SPW_POOL_COUNT];
 	uint32_t counts[SPW_POOL_COUNT];	/* copied out: cannot change */
-	uint32_t bucket_mask, fbucket_mask;
+	uint32_t bucket_mask, fbucket_mask, cbucket_mask;
 	struct spw_seg_fixed fixed;	/* as it was checked */
 	uint64_t ino;			/* of the segment file */
+	struct spw_claims *claims;	/* shm/claims.h; NULL: not yet */
 	_Atomic uint64_t mapped[1024];	/* bit: 64 slots this process touched */
 	char path[SPW_SEG_PATH_MAX];
 };
@@ -52,11 +54,20 @@ struct spw_seg_request {
 	const char *job;
 	uint64_t bytes;			/* room for data */
 	uint32_t delay_ms;
+	const char *tiers;		/* those below memory; NULL: none */
+	uint64_t below;			/* bytes they may hold together */
 };
 
 /* Writes the path of a job's segment, DIR/spillway.UID/JOB.seg.
  * -ENAMETOOLONG when it does not fit. */
 int spw_seg_path(const char *dir, const char *job, char *buf, size_t cap);
+
+/* The kernel's, as text filled up with zeros; what it cannot be read from
+ * counts as empty. */
+int spw_seg_boot_id(char id[40]);
+
+/* Gives a name to a file that has none. -EEXIST. */
+int spw_seg_link(int fd, const char *path);
 
 /* Creates a segment and maps it. It is built under another name and linked,
  * so nobody sees half of one. -EEXIST: there is one already. -ENOSPC, ENOMEM:

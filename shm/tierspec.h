@@ -36,7 +36,7 @@ enum spw_tierspec_kind {
 };
 
 /* The kinds this build implements, and all, one bit each. */
-#define SPW_KINDS_AVAILABLE (1u << SPW_KIND_RAM)
+#define SPW_KINDS_AVAILABLE (1u << SPW_KIND_RAM | 1u << SPW_KIND_NVME)
 #define SPW_KINDS_ALL ((1u << SPW_KINDS) - 1)
 
 enum spw_tierspec_codec {		/* pinned by an option */
@@ -123,5 +123,13 @@ struct spw_tierspec_where {
 int spw_tierspec_check(struct spw_tierlist *list,
 		       const struct spw_tierspec_where *where,
 		       struct spw_diag *ret_diag);
+
+/* The tiers below memory in the same grammar, expanded and with capacities in
+ * bytes: what parse reads back as the same list anywhere. -ENAMETOOLONG. */
+int spw_tierspec_write(const struct spw_tierlist *list, char *buf,
+		       size_t cap);
+
+/* Bytes that these may hold together. */
+uint64_t spw_tierspec_below(const struct spw_tierlist *list);
 
 #endif

@@ -269,13 +269,17 @@ copying(int fd, int other)
 static void
 asynchronous(int fd)
 {
-	struct aiocb cb = { .aio_fildes = fd, .aio_buf = buf,
-			    .aio_nbytes = 10, .aio_offset = -1 };
+	static struct aiocb cb;		/* looked at after we have returned */
 	struct aiocb *list[2] = { NULL, &cb };
 	aio_context_t context = 0;
 	struct iocb *none = NULL, *alien = (struct iocb *)kernel;
 
+	cb = (struct aiocb){ .aio_fildes = fd, .aio_buf = buf,
+			     .aio_nbytes = 10, .aio_offset = -1,
+			     .aio_sigevent.sigev_notify = SIGEV_NONE };
 	TELL(aio_read(&cb));
+	while (aio_error(&cb) == EINPROGRESS)
+		usleep(100);
 	cb.aio_offset = 0;
 	cb.aio_reqprio = -1;
 	TELL(aio_write(&cb));

@@ -17,10 +17,14 @@ grep -q "spillway drain --wait $SPILLWAY_JOB" "$scratch/err" ||
 counter_above bytes_undrained 0
 counter_is exit_status 122
 
-# An agent goes on; asking for it waits for it.
-"$spillway" status --json "$SPILLWAY_JOB" >"$scratch/status"
-grep -q '"drainer": "agent"' "$scratch/status" ||
-	fail "no agent: $(cat "$scratch/status")"
+# An agent goes on, when the run's last write is over; asking for it waits
+# for it.
+for ((i = 0; i < 200; i++)); do
+	"$spillway" status --json "$SPILLWAY_JOB" >"$scratch/status"
+	! grep -q '"drainer": "agent"' "$scratch/status" || break
+	sleep 0.05
+done
+[ $i -lt 200 ] || fail "no agent: $(cat "$scratch/status")"
 fails_with 5 "$spillway" drain --wait --timeout 1ms "$SPILLWAY_JOB" 2>/dev/null
 "$spillway" drain "$SPILLWAY_JOB" >"$scratch/out"
 grep -q 'asked for' "$scratch/out" || fail "$(cat "$scratch/out")"

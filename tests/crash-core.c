@@ -109,20 +109,29 @@ open_as(struct core_door *c, const char *name, struct spw_target *ret_target,
 	char path[4096];
 	struct stat st;
 	uint32_t file;
+	int r;
 
 	seen.fd = open(name, O_RDWR | O_CREAT, 0600);
-	if (seen.fd < 0 || fstat(seen.fd, &st) < 0 || !realpath(name, path))
+	seen.path = realpath(name, path);
+	if (seen.fd < 0 || !seen.path)
 		return false;
-	seen.id = (struct spw_file_id){ st.st_dev, st.st_ino };
-	seen.mtime = spw_nanoseconds(&st.st_mtim);
-	seen.size = (uint64_t)st.st_size;
-	seen.path = path;
-	if (spw_file_open(&c->me, &seen, &file) < 0 ||
+	do {
+		seen.parted = atomic_load(&c->me.map->seg->parted);
+		if (fstat(seen.fd, &st) < 0)
+			return false;
+		seen.id = (struct spw_file_id){ st.st_dev, st.st_ino };
+		seen.mtime = spw_nanoseconds(&st.st_mtim);
+		seen.size = (uint64_t)st.st_size;
+		r = spw_file_open(&c->me, &seen, &file);
+	} while (r == -ESTALE);
+	if (r < 0 ||
 	    spw_ofd_new(&c->me, file, SPW_OFD_READ | SPW_OFD_WRITE, 0,
 			ret_ofd) < 0 ||
 	    spw_proc_set_fd(&c->me, c->proc, seen.fd, *ret_ofd + 1) < 0)
 		return false;
-	*ret_target = (struct spw_target){ file, seen.fd, true };
+	*ret_target = (struct spw_target){
+		.file = file, .fd = seen.fd, .readable = true,
+	};
 	return true;
 }
 

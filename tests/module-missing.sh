@@ -46,7 +46,7 @@ expect zstd no 'codec-zstd.so is not a module of ours$'
 
 # A module of another version, and one under another name.
 cp "$built/module-old.so" modules/codec-lz4.so
-expect lz4 no 'codec-lz4.so has module version 0, this engine needs 1$'
+expect lz4 no 'codec-lz4.so has module version 1, this engine needs 2$'
 for from in lz4 zstd brotli deflate lzma; do
 	[ -e "$built/codec-$from.so" ] || continue
 	to=zstd

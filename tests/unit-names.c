@@ -27,6 +27,7 @@ open_file(uint64_t ino, int64_t born, const char *path)
 {
 	struct spw_file_seen seen = {
 		.id = { 1, ino }, .btime = born, .path = path,
+		.parted = atomic_load(&map.seg->parted),
 	};
 	uint32_t file = SPW_NONE;
 

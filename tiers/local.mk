@@ -3,10 +3,15 @@
 
 # Linked into the engine and the command.
 tiers_sources = \
+	tiers/bb.c \
 	tiers/codec-ctx.c \
 	tiers/codec-none.c \
 	tiers/codec.c \
 	tiers/codec.h \
+	tiers/crew.c \
+	tiers/crew.h \
+	tiers/extents.c \
+	tiers/extents.h \
 	tiers/features.c \
 	tiers/features.h \
 	tiers/filter-avx2.c \
@@ -16,11 +21,44 @@ tiers_sources = \
 	tiers/filter-way.h \
 	tiers/filter.c \
 	tiers/filter.h \
+	tiers/io-threads.c \
+	tiers/io-way.h \
+	tiers/io.c \
+	tiers/io.h \
 	tiers/module.c \
-	tiers/module.h
+	tiers/module.h \
+	tiers/nvme-clean.c \
+	tiers/nvme-drops.c \
+	tiers/nvme-list.c \
+	tiers/nvme-log.c \
+	tiers/nvme-sync.c \
+	tiers/nvme.c \
+	tiers/nvme.h \
+	tiers/object-layout.h \
+	tiers/object.c \
+	tiers/object.h \
+	tiers/packer.c \
+	tiers/pmem-calls.h \
+	tiers/pmem-clean.c \
+	tiers/pmem-layout.h \
+	tiers/pmem-list.c \
+	tiers/pmem-load.c \
+	tiers/pmem-log.c \
+	tiers/pmem-log.h \
+	tiers/pmem.c \
+	tiers/pmem.h \
+	tiers/share.c \
+	tiers/share.h \
+	tiers/tier.c \
+	tiers/tier.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
-back_libs =
+back_libs = $(LIBURING_LIBS) $(CJSON_LIBS) -lm
+back_cflags = $(LIBURING_CFLAGS) $(CJSON_CFLAGS)
+
+if HAVE_LIBURING
+tiers_sources += tiers/io-uring.c
+endif
 
 # Modules, each with the library it is for.
 
@@ -64,6 +102,14 @@ codec_lzma_la_LDFLAGS = $(module_ldflags)
 codec_lzma_la_LIBADD = $(LZMA_LIBS)
 endif
 
+if HAVE_LIBPMEM
+spillway_modules += tier-pmem.la
+tier_pmem_la_SOURCES = tiers/pmem-lib.c
+tier_pmem_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBPMEM_CFLAGS)
+tier_pmem_la_LDFLAGS = $(module_ldflags)
+tier_pmem_la_LIBADD = $(LIBPMEM_LIBS)
+endif
+
 if TILEDB_MODULE
 spillway_modules += tiledb.la
 tiledb_la_SOURCES = \
@@ -75,4 +121,5 @@ tiledb_la_LDFLAGS = $(module_ldflags)
 endif
 
 man_pages += \
-	tiers/spillway-codecs.7
+	tiers/spillway-codecs.7 \
+	tiers/spillway-objects.7

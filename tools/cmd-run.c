@@ -123,16 +123,11 @@ check_tiers(struct run *r, char **envp)
 
 	if (!err)
 		err = spw_config_check(&r->args.cfg, &r->tiers, &d);
-	return err < 0 ? say(r, &d, FAILED) : -1;
-}
-
-static uint64_t
-ram_bytes(const struct run *r)
-{
-	for (unsigned i = 0; i < r->tiers.n; i++)
-		if (r->tiers.tier[i].kind == SPW_KIND_RAM)
-			return r->tiers.tier[i].capacity;
-	return SPW_RAM_MIN;
+	if (err < 0)
+		return say(r, &d, FAILED);
+	if (d.severity == SPW_WARNING)
+		say(r, &d, 0);
+	return -1;
 }
 
 static int
@@ -173,7 +168,7 @@ enter_segment(struct run *r, char **envp)
 	spw_jobname_choose(cfg, envp);
 	if (r->speaks && !cfg->quiet)
 		spw_join_report_dead(cfg, r->args.color);
-	if (spw_join(cfg, ram_bytes(r), &r->joined, &d) < 0)
+	if (spw_join(cfg, &r->tiers, &r->joined, &d) < 0)
 		return say(r, &d, FAILED);
 	err = spw_keeper_start(&r->keeper, &r->joined.map, SPW_HOST_RUN);
 	if (!err)

@@ -167,11 +167,20 @@ explain(const struct spw_config *cfg, uint64_t bytes, int err,
 	return -EINVAL;
 }
 
+static uint64_t
+ram_bytes(const struct spw_tierlist *tiers)
+{
+	for (unsigned i = 0; i < tiers->n; i++)
+		if (tiers->tier[i].kind == SPW_KIND_RAM)
+			return tiers->tier[i].capacity;
+	return SPW_RAM_MIN;
+}
+
 /* JOB, JOB.1, JOB.2 ...; the same for every rank that finds them dead. */
 static void
 number(char *ret_name, const char *base, int i)
 {
-	char tail[8] = "";
+	char tail[12] = "";		/* a point and ten digits */
 
 	if (i > 0)
 		snprintf(tail, sizeof(tail), ".%d", i);
@@ -180,14 +189,19 @@ number(char *ret_name, const char *base, int i)
 }
 
 int
-spw_join(struct spw_config *cfg, uint64_t bytes, struct spw_joined *ret,
-	 struct spw_diag *ret_diag)
+spw_join(struct spw_config *cfg, const struct spw_tierlist *tiers,
+	 struct spw_joined *ret, struct spw_diag *ret_diag)
 {
-	char base[SPW_JOB_MAX + 1];
+	char base[SPW_JOB_MAX + 1], below[SPW_SEG_TIERS];
+	uint64_t bytes = ram_bytes(tiers);
 	struct spw_seg_request req = {
 		.dir = cfg->shm_dir, .job = cfg->job, .bytes = bytes,
 		.delay_ms = (uint32_t)(cfg->drain_delay / 1000000),
+		.tiers = below, .below = spw_tierspec_below(tiers),
 	};
+
+	if (spw_tierspec_write(tiers, below, sizeof(below)) < 0)
+		return explain(cfg, bytes, -ENAMETOOLONG, ret_diag);
 
 	strcpy(base, cfg->job);
 	for (int i = 0; i < NAMES; i++) {

@@ -12,11 +12,11 @@ struct spw_joined {
 };
 
 /*
- * Makes the segment of cfg->job with room for `bytes`, or joins it if the job
+ * Makes the segment of cfg->job with its tiers, or joins it if the job
  * lives. One that a dead job left is never touched: the next name is taken
  * then, and cfg->job changes. 0, or -EINVAL with the reason in ret_diag.
  */
-int spw_join(struct spw_config *cfg, uint64_t bytes,
+int spw_join(struct spw_config *cfg, const struct spw_tierlist *tiers,
 	     struct spw_joined *ret_joined, struct spw_diag *ret_diag);
 
 /* Says on standard error which segments of dead jobs lie about. */

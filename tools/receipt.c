@@ -25,6 +25,12 @@ spw_receipt_fill(struct spw_map *map, struct spw_receipt *r)
 	spw_drainer_left(map, &r->left);
 	r->requests_home = atomic_load(&seg->requests_home);
 	r->bytes_home = atomic_load(&seg->bytes_home);
+	r->requests_down = atomic_load(&seg->requests_down);
+	r->bytes_down = atomic_load(&seg->bytes_down);
+	r->stored_down = atomic_load(&seg->stored_down);
+	r->requests_up = atomic_load(&seg->requests_up);
+	r->bytes_up = atomic_load(&seg->bytes_up);
+	r->syncs_down = atomic_load(&seg->syncs_down);
 	r->files_managed = atomic_load(&seg->files_managed);
 	for (unsigned i = 0; i < SPW_BYPASS_COUNT; i++)
 		r->bypasses[i] = atomic_load(&seg->bypasses[i]);
@@ -51,6 +57,12 @@ put(const struct spw_receipt *r, FILE *out)
 	spw_json_number(&j, "written_through", r->count.through);
 	spw_json_number(&j, "requests_home", r->requests_home);
 	spw_json_number(&j, "bytes_home", r->bytes_home);
+	spw_json_number(&j, "requests_down", r->requests_down);
+	spw_json_number(&j, "bytes_down", r->bytes_down);
+	spw_json_number(&j, "stored_down", r->stored_down);
+	spw_json_number(&j, "requests_up", r->requests_up);
+	spw_json_number(&j, "bytes_up", r->bytes_up);
+	spw_json_number(&j, "syncs_down", r->syncs_down);
 	spw_json_number(&j, "bytes_undrained", r->left.bytes);
 	spw_json_number(&j, "files_undrained", r->left.files);
 	if (r->left.err)
@@ -139,6 +151,13 @@ spw_receipt_print(const struct spw_receipt *r)
 		spw_show_size(r->count.bytes_read, c),
 		spw_show_count(r->count.reads, "read", d),
 		spw_show_count(r->files_managed, "file", e), r->seconds);
+	if (r->requests_down)
+		fprintf(stderr, "spillway: %s went down to tiers in %s "
+			"(%s stored), %s came back up\n",
+			spw_show_size(r->bytes_down, a),
+			spw_show_count(r->requests_down, "object", b),
+			spw_show_size(r->stored_down, c),
+			spw_show_size(r->bytes_up, d));
 	if (r->left.bytes)
 		return;
 	fprintf(stderr, "spillway: all data home in %s of %s, "

@@ -11,6 +11,8 @@ struct spw_receipt {
 	struct spw_counters count;
 	struct spw_drain_left left;
 	uint64_t requests_home, bytes_home, files_managed;
+	uint64_t requests_down, bytes_down, stored_down;	/* to tiers */
+	uint64_t requests_up, bytes_up, syncs_down;
 	uint64_t bypasses[SPW_BYPASS_COUNT];
 	double seconds;
 	int exit_status;

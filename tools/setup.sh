@@ -103,7 +103,7 @@ install_missing()
 # Without flags, a build configured in any way is taken as it is.
 configure_build()
 {
-	local flags="$*" log=build/configure.log
+	local flags="$*" log=build/configure.log built=no
 
 	mkdir -p build
 	if [ ! -f configure ]; then
@@ -118,11 +118,14 @@ configure_build()
 	then
 		return 0
 	fi
+	[ ! -f build/config.status ] || built=yes
 	say configure "$@"
 	(cd build && ../configure "$@") >"$log" 2>&1 </dev/null || {
 		grep 'error:' "$log" >&2 || tail -n 20 "$log" >&2
 		die "configure failed; all it said is in $log"
 	}
+	# make does not know which flags its objects were made with.
+	[ $built = no ] || build clean
 	echo "$flags" >build/configured-with
 }
 

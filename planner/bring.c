@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bring.c -- what is below, read from its tier and written home */
+#include <errno.h>
+
+#include "planner/chunks.h"
+#include "planner/store.h"
+#include "shm/failpoint.h"
+#include "shm/files.h"
+#include "shm/sys.h"
+#include "shm/util.h"
+
+enum { SOME = 64 * SPW_CHUNK_BLOCKS, PATIENCE_MS = 1 };
+
+bool
+spw_any_below(const struct spw_map *map)
+{
+	for (uint32_t i = 0; i < spw_chunks_ready(map); i++)
+		if (spw_chunk_is_used(map, i) &&
+		    !spw_chunk_is_empty(&map->chunks[i]))
+			return true;
+	return false;
+}
+
+static void
+write_home(struct spw_job *job)		/* by a worker */
+{
+	struct spw_load *l = (struct spw_load *)job;
+
+	for (uint64_t done = 0; done < l->len && l->err == 0;) {
+		int64_t r = spw_sys_pwrite(l->fd, l->buf + done,
+					   l->len - done, l->at + done);
+
+		if (r > 0)
+			done += (uint64_t)r;
+		else if (r != -EINTR && r != -EAGAIN)
+			l->err = r < 0 ? (int)r : -EIO;
+	}
+}
+
+static void
+unload(struct spw_drainer *d, struct spw_task *task)
+{
+	struct spw_load *l = (struct spw_load *)task;
+	struct spw_chunk *c = &d->map->chunks[l->chunk];
+
+	SPW_FAILPOINT("bring-written");
+	if (l->err == 0) {
+		for (uint32_t i = l->bit; i < l->bit + l->nblocks; i++)
+			atomic_fetch_and(&c->below[i / 64],
+					 ~(1ull << i % 64));
+		atomic_fetch_add(&d->map->seg->requests_home, 1);
+		atomic_fetch_add(&d->map->seg->bytes_home, l->len);
+		d->homes[l->file].retry_at = 0;
+		spw_file_heal(&d->map->files[l->file]);
+		d->homes[l->file].unsynced = true;
+	} else {
+		spw_note_failure(d, l->file, l->err);
+	}
+	spw_store_set_busy(d, l->chunk, false);
+	atomic_fetch_sub(&d->map->files[l->file].inflight, 1);
+	l->busy = false;
+}
+
+static struct spw_load *
+take_load(struct spw_drainer *d)
+{
+	for (;;) {
+		for (int i = 0; i < SPW_LOADS; i++)
+			if (!d->store->load[i].busy) {
+				d->store->load[i].busy = true;
+				return &d->store->load[i];
+			}
+		(void)spw_task_reap(d, PATIENCE_MS);
+		spw_attend(d);
+	}
+}
+
+/* Bits in a row that lie in one object, from the first on. */
+static bool
+find_row(struct spw_drainer *d, uint32_t chunk, struct spw_load *l)
+{
+	const struct spw_chunk *c = &d->map->chunks[chunk];
+	uint32_t bit = 0, held;
+
+	while (bit < SPW_CHUNK_BLOCKS && !spw_chunk_has(c, bit))
+		bit++;
+	if (bit == SPW_CHUNK_BLOCKS)
+		return false;
+	held = spw_store_of(d, chunk, bit);
+	l->chunk = chunk;
+	l->bit = bit;
+	for (l->nblocks = 1; bit + l->nblocks < SPW_CHUNK_BLOCKS &&
+	     spw_chunk_has(c, bit + l->nblocks) &&
+	     spw_store_of(d, chunk, bit + l->nblocks) == held; l->nblocks++)
+		;
+	l->at = (c->number * SPW_CHUNK_BLOCKS + bit) << SPW_BLOCK_SHIFT;
+	return true;
+}
+
+/* Not beyond the end of the file, nor beyond what the object has. */
+static uint64_t
+length_of(struct spw_drainer *d, const struct spw_load *l, uint32_t held)
+{
+	const struct spw_object *o = d->store->held[held].o;
+	uint64_t end = l->at + (uint64_t)l->nblocks * SPW_BLOCK_SIZE;
+
+	end = SPW_MIN(end, o->offset + o->length);
+	end = SPW_MIN(end, atomic_load(&d->map->files[l->file].size));
+	return end > l->at ? end - l->at : 0;
+}
+
+static int
+fill(struct spw_drainer *d, struct spw_load *l)
+{
+	uint32_t held = spw_store_of(d, l->chunk, l->bit);
+
+	if (!held)
+		return -EIO;		/* its tier is gone */
+	l->fd = spw_home_open(d, l->file);
+	if (l->fd < 0)
+		return l->fd;
+	l->len = length_of(d, l, held);
+	return l->len ? spw_store_read(d, held, l->at, l->at + l->len, l->buf)
+		      : 0;
+}
+
+/* One row of the chunk is on its way; 0: nothing to do, or not now. */
+static uint32_t
+bring_row(struct spw_drainer *d, uint32_t chunk)
+{
+	uint32_t file = d->map->chunks[chunk].file;
+	struct spw_file *f = &d->map->files[file];
+	struct spw_load *l = take_load(d);
+	uint32_t n;
+
+	/* Looked at after the wait for it: things may have changed. */
+	if (!spw_chunk_is_used(d->map, chunk) ||
+	    d->map->chunks[chunk].file != file ||
+	    spw_store_is_busy(d, chunk) || !find_row(d, chunk, l)) {
+		l->busy = false;
+		return 0;
+	}
+	atomic_fetch_add(&f->inflight, 1);
+	if (atomic_load(&f->hold)) {
+		atomic_fetch_sub(&f->inflight, 1);
+		l->busy = false;
+		return 0;
+	}
+	l->file = file;
+	l->len = 0;
+	n = l->nblocks;
+	l->err = fill(d, l);
+	if (l->err == -EBADMSG)
+		l->err = -EIO;
+	l->task.job.work = write_home;
+	l->task.over = unload;
+	spw_store_set_busy(d, chunk, true);
+	spw_home_note_ctime(d, file);
+	if (l->err < 0) {
+		unload(d, &l->task);
+		return 0;
+	}
+	spw_task_start(d, &l->task);
+	return n;
+}
+
+static bool
+is_asked(const struct spw_drainer *d, uint32_t file)
+{
+	return d->asked[file / 64] >> file % 64 & 1;
+}
+
+static bool
+is_wanted(struct spw_drainer *d, uint32_t chunk, bool asked)
+{
+	const struct spw_map *map = d->map;
+	uint32_t file = map->chunks[chunk].file;
+
+	if (!spw_chunk_is_used(map, chunk) ||
+	    spw_chunk_is_empty(&map->chunks[chunk]))
+		return false;
+	return is_asked(d, file) ||
+	       (!asked && d->homes[file].retry_at <= spw_now_ms() &&
+		!(atomic_load(&map->files[file].flags) & SPW_FILE_UNLINKED));
+}
+
+static uint32_t
+bring_chunk(struct spw_drainer *d, uint32_t chunk, bool asked)
+{
+	uint32_t n, went = 0;
+
+	while (is_wanted(d, chunk, asked)) {
+		uint32_t file = d->map->chunks[chunk].file;
+
+		d->touched[file / 64] |= 1ull << file % 64;
+		n = bring_row(d, chunk);
+		/* The next row waits until this one is home. */
+		while (n && spw_store_is_busy(d, chunk) &&
+		       is_asked(d, file)) {
+			(void)spw_task_reap(d, PATIENCE_MS);
+			spw_attend(d);
+		}
+		went += n;
+		if (!n || spw_store_is_busy(d, chunk))
+			break;
+	}
+	return went;
+}
+
+uint32_t
+spw_bring(struct spw_drainer *d, bool asked)
+{
+	uint32_t ready = spw_chunks_ready(d->map), went = 0;
+
+	if (!d->store)
+		return 0;
+	for (uint32_t i = 0; i < ready && (asked || went < SOME); i++) {
+		uint32_t chunk = asked ? i
+				 : (d->bring_hand = (d->bring_hand + 1) %
+						    ready);
+
+		went += bring_chunk(d, chunk, asked);
+	}
+	spw_runs_wait(d);
+	spw_store_sweep(d);
+	return went;
+}

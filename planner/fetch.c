@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* fetch.c -- blocks from below for those who read or change them */
+#include <errno.h>
+
+#include "planner/chunks.h"
+#include "planner/store.h"
+#include "shm/files.h"
+#include "shm/gate.h"
+#include "shm/util.h"
+
+static struct spw_drainer *serving;
+
+/* Puts a copy into memory, unless the block is there or below no more. */
+static void
+install(struct spw_drainer *d, const struct spw_key *key, const uint8_t *from)
+{
+	struct spw_lane *lane = d->me.lane;
+	struct spw_change change = { .scratch = SPW_NONE };
+	struct spw_block *b;
+	uint32_t idx;
+
+	spw_guard_enter();
+	idx = spw_block_lock(&d->me, key);
+	if (idx == SPW_NONE) {
+		spw_guard_leave();
+		return;
+	}
+	b = &d->map->blocks[idx];
+	change.after = b->state;
+	if (spw_block_is_dirty(b)) {
+		spw_below_clear(d->map, key);	/* its writer died over it */
+	} else if (!b->state.npresent && spw_below_has(d->map, key)) {
+		change.after.slot = lane->slots[--lane->nslots];
+		memcpy(spw_slot(d->map, change.after.slot), from,
+		       SPW_BLOCK_SIZE);
+		change.after.npresent = 1;
+		change.after.present.r[0] =
+			(struct spw_range){ 0, SPW_BLOCK_SIZE };
+		spw_block_commit(&d->me, idx, &change);
+		atomic_store(&b->used, 1);
+	}
+	spw_unlock(&b->lock);
+	spw_guard_leave();
+}
+
+/* At least one slot and one block at hand. */
+static bool
+has_room(struct spw_drainer *d)
+{
+	for (int i = 0; i < 3; i++) {
+		if (spw_lane_stock_slots(&d->me, 1) &&
+		    spw_lane_stock_blocks(&d->me, 1))
+			return true;
+		spw_evict(d);
+		if (i == 1)
+			(void)spw_spill(d, SPW_CHUNK_BLOCKS);
+	}
+	return false;
+}
+
+static bool
+is_in_memory(struct spw_drainer *d, const struct spw_key *key)
+{
+	uint32_t idx = spw_block_find(&d->me, key);
+
+	return idx != SPW_NONE && d->map->blocks[idx].state.npresent;
+}
+
+/* How many blocks from key on lie in the same object and are wanted. */
+static uint32_t
+row_length(struct spw_drainer *d, uint32_t chunk, const struct spw_key *key,
+	   uint32_t count)
+{
+	uint32_t bit = key->number % SPW_CHUNK_BLOCKS, n = 1;
+	uint32_t held = spw_store_of(d, chunk, bit);
+	const struct spw_chunk *c = &d->map->chunks[chunk];
+
+	while (n < count && bit + n < SPW_CHUNK_BLOCKS &&
+	       spw_chunk_has(c, bit + n) &&
+	       spw_store_of(d, chunk, bit + n) == held)
+		n++;
+	return n;
+}
+
+static int
+bring_up(struct spw_drainer *d, uint32_t chunk, struct spw_key key,
+	 uint32_t n)
+{
+	uint8_t *row = d->store->row;
+	uint32_t held = spw_store_of(d, chunk, key.number % SPW_CHUNK_BLOCKS);
+	uint64_t at = key.number << SPW_BLOCK_SHIFT;
+	int r;
+
+	if (!held)
+		return -EIO;
+	r = spw_store_read(d, held, at, at + (uint64_t)n * SPW_BLOCK_SIZE,
+			   row);
+	for (uint32_t i = 0; r == 0 && i < n; i++, key.number++) {
+		if (!has_room(d))
+			return i ? 0 : -ENOBUFS;
+		install(d, &key, row + (uint64_t)i * SPW_BLOCK_SIZE);
+	}
+	return r;
+}
+
+/* Up to count blocks; err is what became of the first. */
+static int
+fetch(struct spw_drainer *d, struct spw_key key, uint32_t count)
+{
+	int err = 0;
+	bool first = true;
+
+	while (count) {
+		uint32_t chunk = spw_below_chunk(d->map, key.file,
+						 key.file_gen, key.number /
+						 SPW_CHUNK_BLOCKS);
+		uint32_t n = 1;
+
+		if (chunk != SPW_NONE &&
+		    spw_chunk_has(&d->map->chunks[chunk],
+				  key.number % SPW_CHUNK_BLOCKS) &&
+		    !is_in_memory(d, &key)) {
+			int r;
+
+			n = row_length(d, chunk, &key, count);
+			r = bring_up(d, chunk, key, n);
+			if (first)
+				err = r;
+			if (r < 0)
+				break;
+		}
+		first = false;
+		key.number += n;
+		count -= n;
+	}
+	if (err == -EBADMSG)
+		err = -EIO;
+	return err == -ENOBUFS ? 0 : err;	/* it will ask again */
+}
+
+static int
+serve_self(const struct spw_key *first, uint32_t count)
+{
+	return serving->store ? fetch(serving, *first, count) : -EIO;
+}
+
+static void
+serve_lane(struct spw_drainer *d, struct spw_lane *lane)
+{
+	struct spw_want *want = &lane->want;
+	uint32_t ticket = atomic_load(&want->asked);
+	struct spw_key key = { want->file, want->file_gen, want->first };
+	uint32_t count = SPW_MIN(want->count, 4 * SPW_CHUNK_BLOCKS);
+	int err = 0;
+
+	if (ticket == atomic_load(&want->done))
+		return;
+	if (key.file < d->map->counts[SPW_POOL_FILES] &&
+	    d->map->files[key.file].gen == key.file_gen)
+		err = d->store ? fetch(d, key, count) : -EIO;
+	atomic_store(&want->err, err);
+	atomic_store(&want->done, ticket);
+	spw_sys_futex_wake(&want->done, INT32_MAX);
+}
+
+void
+spw_fetch_serve(struct spw_drainer *d)
+{
+	uint32_t wants = atomic_load(&d->map->seg->wants);
+
+	if (wants == d->wants_seen)
+		return;
+	d->wants_seen = wants;
+	for (uint32_t i = 0; i < spw_lane_count(d->map); i++)
+		serve_lane(d, &d->map->lanes[i]);
+}
+
+void
+spw_fetch_begin(struct spw_drainer *d)
+{
+	serving = d;
+	d->wants_seen = atomic_load(&d->map->seg->wants) - 1;
+	spw_below_serve = serve_self;
+	spw_below_self = &d->me;
+}
+
+void
+spw_fetch_end(void)
+{
+	spw_below_self = NULL;
+	serving = NULL;
+}

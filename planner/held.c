@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* held.c -- which object holds which block, and when it may go */
+#include "planner/held.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "planner/chunks.h"
+#include "shm/files.h"
+
+/* A head without its path, in memory of its own. */
+static struct spw_object *
+copy_head(const struct spw_object *o)
+{
+	size_t blocks = o->nblocks * sizeof(*o->blocks);
+	struct spw_object *copy = malloc(sizeof(*copy) + blocks);
+
+	if (!copy)
+		return NULL;
+	*copy = *o;
+	copy->path = NULL;
+	copy->path_len = 0;
+	copy->blocks = memcpy(copy + 1, o->blocks, blocks);
+	return copy;
+}
+
+static uint32_t
+take_number(struct spw_store *s)
+{
+	uint32_t no = s->held_free;
+	uint32_t cap = s->held_cap ? s->held_cap * 2 : 256;
+	struct spw_held *more;
+
+	if (no) {
+		s->held_free = s->held[no].next;
+		return no;
+	}
+	if (s->nheld + 1 >= s->held_cap) {
+		more = realloc(s->held, cap * sizeof(*more));
+		if (!more)
+			return 0;
+		memset(more + s->held_cap, 0,
+		       (cap - s->held_cap) * sizeof(*more));
+		s->held = more;
+		s->held_cap = cap;
+	}
+	if (!s->nheld)
+		s->nheld = 1;		/* number 0 is none */
+	return s->nheld++;
+}
+
+static uint32_t
+enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
+      uint64_t place, uint32_t file)
+{
+	struct spw_store *s = d->store;
+	struct spw_object *copy = copy_head(o);
+	uint32_t no = copy ? take_number(s) : 0;
+
+	if (!no) {
+		free(copy);
+		return 0;
+	}
+	s->held[no] = (struct spw_held){
+		.o = copy, .place = place, .tier = level, .file = file,
+		.file_gen = d->map->files[file].gen, .next = s->of_file[file],
+		.promised = o->flags & SPW_OBJECT_SYNC,
+	};
+	s->of_file[file] = no;
+	return no;
+}
+
+static void
+leave(struct spw_drainer *d, uint32_t no)
+{
+	struct spw_store *s = d->store;
+	struct spw_held *h = &s->held[no];
+	struct spw_tier *t = s->level[h->tier].tier;
+	uint32_t *at = &s->of_file[h->file];
+
+	while (*at && *at != no)
+		at = &s->held[*at].next;
+	if (*at)
+		*at = h->next;
+	(void)t->ops->drop(t, h->place);
+	s->level[h->tier].unsynced = true;
+	d->homes[h->file].dropped = true;
+	free(h->o);
+	*h = (struct spw_held){ .next = s->held_free };
+	s->held_free = no;
+}
+
+void
+spw_store_lapse(struct spw_drainer *d, uint32_t held)
+{
+	const struct spw_held *h = &d->store->held[held];
+
+	if (held && h->o && !h->nrefs && !h->promised)
+		leave(d, held);
+}
+
+uint32_t
+spw_store_keep(struct spw_drainer *d, const struct spw_down *down)
+{
+	struct spw_object o;
+	size_t need;
+
+	if (spw_object_parse(down->x.buf, down->x.len, &o, &need) < 0)
+		return 0;
+	return enter(d, &o, down->tier, down->x.place, down->file);
+}
+
+static struct spw_places *
+places_of(struct spw_drainer *d, uint32_t chunk, bool make)
+{
+	struct spw_places **at = &d->store->places[chunk];
+
+	if (!*at && make)
+		*at = calloc(1, sizeof(**at));
+	return *at;
+}
+
+static void
+unrefer(struct spw_drainer *d, struct spw_places *p, uint32_t bit)
+{
+	uint32_t held = p->held[bit];
+
+	p->held[bit] = 0;
+	p->bits[bit / 64] &= ~(1ull << bit % 64);
+	if (held) {
+		d->store->held[held].nrefs--;
+		spw_store_lapse(d, held);
+	}
+}
+
+bool
+spw_store_refer(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
+		uint32_t held)
+{
+	struct spw_places *p = places_of(d, chunk, true);
+
+	if (!p)
+		return false;
+	unrefer(d, p, bit);
+	p->held[bit] = held;
+	p->bits[bit / 64] |= 1ull << bit % 64;
+	d->store->held[held].nrefs++;
+	return true;
+}
+
+uint32_t
+spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit)
+{
+	struct spw_places *p = places_of(d, chunk, false);
+
+	return p ? p->held[bit] : 0;
+}
+
+static void
+sweep_chunk(struct spw_drainer *d, uint32_t chunk, struct spw_places *p)
+{
+	for (uint32_t w = 0; w < SPW_CHUNK_BLOCKS / 64; w++) {
+		uint64_t old = p->bits[w] &
+			       ~atomic_load(&d->map->chunks[chunk].below[w]);
+
+		for (; old; old &= old - 1)
+			unrefer(d, p, w * 64 + (uint32_t)
+				__builtin_ctzll(old));
+	}
+}
+
+void
+spw_store_sweep(struct spw_drainer *d)
+{
+	uint32_t ready = spw_chunks_ready(d->map);
+
+	for (uint32_t i = 0; d->store && i < ready; i++)
+		if (d->store->places[i] && !d->store->places[i]->busy)
+			sweep_chunk(d, i, d->store->places[i]);
+}
+
+void
+spw_store_forget_chunk(struct spw_drainer *d, uint32_t chunk)
+{
+	struct spw_places *p = d->store ? d->store->places[chunk] : NULL;
+
+	if (!p)
+		return;
+	for (uint32_t bit = 0; bit < SPW_CHUNK_BLOCKS; bit++)
+		if (p->held[bit])
+			unrefer(d, p, bit);
+	free(p);
+	d->store->places[chunk] = NULL;
+}
+
+bool
+spw_store_is_busy(struct spw_drainer *d, uint32_t chunk)
+{
+	struct spw_places *p = d->store ? d->store->places[chunk] : NULL;
+
+	return p && p->busy;
+}
+
+void
+spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy)
+{
+	struct spw_places *p = places_of(d, chunk, busy);
+
+	if (p)
+		p->busy = busy;
+}
+
+bool
+spw_store_has_promised(struct spw_drainer *d, uint32_t file, uint64_t seq)
+{
+	struct spw_store *s = d->store;
+
+	for (uint32_t i = s ? s->of_file[file] : 0; i; i = s->held[i].next)
+		if (s->held[i].promised && s->held[i].o->seq <= seq)
+			return true;
+	return false;
+}
+
+void
+spw_store_promise(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_store *s = d->store;
+
+	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
+		s->held[i].promised = true;
+}
+
+void
+spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
+{
+	struct spw_store *s = d->store;
+
+	for (uint32_t next, i = s ? s->of_file[file] : 0; i; i = next) {
+		next = s->held[i].next;
+		if (s->held[i].o->seq > seq)
+			continue;
+		s->held[i].promised = false;
+		spw_store_lapse(d, i);
+	}
+}
+
+bool
+spw_held_any(const struct spw_drainer *d, uint32_t level)
+{
+	const struct spw_store *s = d->store;
+
+	for (uint32_t i = 1; i < s->nheld; i++)
+		if (s->held[i].o && s->held[i].tier == level)
+			return true;
+	return false;
+}
+
+void
+spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to)
+{
+	struct spw_store *s = m->d->store;
+
+	for (uint32_t i = 1; i < s->nheld; i++)
+		if (s->held[i].o && s->held[i].tier == m->level &&
+		    s->held[i].place == from) {
+			s->held[i].place = to;
+			return;
+		}
+}
+
+void
+spw_held_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes,
+	       void (*moved)(void *arg, uint64_t from, uint64_t to))
+{
+	struct spw_tier *t = d->store->level[level].tier;
+	struct spw_held_mover mover = { d, level };
+
+	spw_store_reap(d, true);
+	(void)t->ops->clean(t, bytes, moved, &mover);
+}
+
+/* The newest object that has a block counts. */
+static void
+refer_found(struct spw_drainer *d, uint32_t held)
+{
+	struct spw_store *s = d->store;
+	const struct spw_object *o = s->held[held].o;
+	uint64_t first = (o->offset + SPW_BLOCK_SIZE - 1) >> SPW_BLOCK_SHIFT;
+	uint64_t end = (o->offset + o->length + SPW_BLOCK_SIZE - 1) >>
+		       SPW_BLOCK_SHIFT;
+
+	for (uint64_t n = first; n < end; n++) {
+		uint32_t bit = n % SPW_CHUNK_BLOCKS, old;
+		uint32_t chunk = spw_below_chunk(d->map, s->held[held].file,
+						 s->held[held].file_gen,
+						 n / SPW_CHUNK_BLOCKS);
+
+		if (chunk == SPW_NONE ||
+		    !spw_chunk_has(&d->map->chunks[chunk], bit))
+			continue;
+		old = spw_store_of(d, chunk, bit);
+		if (!old || s->held[old].o->seq < o->seq)
+			(void)spw_store_refer(d, chunk, bit, held);
+	}
+}
+
+struct finder {
+	struct spw_drainer *d;
+	uint32_t level;
+	uint64_t *alien;		/* places of what nobody needs */
+	size_t naliens, cap;
+};
+
+static int
+note_alien(struct finder *f, uint64_t place)
+{
+	size_t cap = f->cap ? f->cap * 2 : 64;
+	uint64_t *more;
+
+	if (f->naliens == f->cap) {
+		more = realloc(f->alien, cap * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		f->alien = more;
+		f->cap = cap;
+	}
+	f->alien[f->naliens++] = place;
+	return 0;
+}
+
+static int
+found(void *arg, const struct spw_tier_found *f)
+{
+	struct finder *finder = arg;
+	struct spw_drainer *d = finder->d;
+	const struct spw_object *o = f->object;
+	struct spw_file_id id;
+	uint32_t file, held;
+
+	if (f->err || !o)
+		return 0;		/* told by fsck; left alone */
+	id = (struct spw_file_id){ o->dev, o->ino };
+	file = spw_file_find(d->map, &id);
+	if (file == SPW_NONE || d->map->files[file].btime != o->btime)
+		return note_alien(finder, f->place);
+	held = enter(d, o, finder->level, f->place, file);
+	if (!held)
+		return -ENOMEM;
+	/* Who knows what the predecessor has promised. */
+	d->store->held[held].promised = true;
+	if (o->flags & SPW_OBJECT_WHOLE)
+		refer_found(d, held);
+	return 0;
+}
+
+int
+spw_held_find(struct spw_drainer *d)
+{
+	struct spw_store *s = d->store;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < s->nlevels; i++) {
+		struct finder finder = { .d = d, .level = i };
+		struct spw_tier *t = s->level[i].tier;
+
+		r = t->ops->list(t, found, &finder);
+		while (finder.naliens)
+			(void)t->ops->drop(t, finder.alien[--finder.naliens]);
+		free(finder.alien);
+	}
+	for (uint32_t i = 1; i < s->nheld; i++)
+		if (s->held[i].o)
+			spw_store_lapse(d, i);
+	return r;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* runs.c -- neighbouring blocks written home together, several runs at once */
+
+/*
+ * A home may be far away: the writes of a pass are under way together, each
+ * with a worker, and while the drainer waits for one it attends to those who
+ * wait for it.
+ */
+#include <errno.h>
+
+#include "planner/drainer.h"
+#include "shm/failpoint.h"
+#include "shm/files.h"
+#include "shm/sys.h"
+#include "shm/util.h"
+
+enum { PATIENCE_MS = 1 };
+
+void
+spw_task_start(struct spw_drainer *d, struct spw_task *task)
+{
+	d->under_way++;
+	if (spw_workers_submit(d->workers, &task->job))
+		return;
+	task->job.work(&task->job);
+	d->under_way--;
+	task->over(d, task);
+}
+
+bool
+spw_task_reap(struct spw_drainer *d, int ms)
+{
+	struct spw_task *task = (struct spw_task *)
+		spw_workers_reap(d->workers, d->under_way ? ms : 0);
+	bool any = task != NULL;
+
+	for (; task; task = (struct spw_task *)spw_workers_reap(d->workers,
+								0)) {
+		d->under_way--;
+		task->over(d, task);
+	}
+	return any;
+}
+
+static int
+write_all(int fd, struct iovec *iov, uint32_t n, uint64_t off)
+{
+	while (n) {
+		int64_t r = spw_sys_pwritev(fd, iov, (int)SPW_MIN(n, 1024u),
+					    off);
+
+		if (r == -EINTR || r == -EAGAIN)
+			continue;
+		if (r <= 0)
+			return r < 0 ? (int)r : -EIO;
+		off += (uint64_t)r;
+		while (n && (uint64_t)r >= iov->iov_len) {
+			r -= (int64_t)iov->iov_len;
+			iov++;
+			n--;
+		}
+		if (r) {
+			iov->iov_base = (char *)iov->iov_base + r;
+			iov->iov_len -= (size_t)r;
+		}
+	}
+	return 0;
+}
+
+static void
+send_extents(struct spw_job *job)	/* by a worker */
+{
+	struct spw_run *run = (struct spw_run *)job;
+
+	for (uint32_t i = 0; i < run->nextents && run->err == 0; i++) {
+		const struct spw_extent *e = &run->extent[i];
+
+		run->err = write_all(run->fd, run->iov + e->first_iov,
+				     e->niov, e->from);
+		if (run->err == 0) {
+			run->requests++;
+			run->bytes += e->to - e->from;
+		}
+	}
+}
+
+/* If anything failed, all of it is dirty again. */
+static void
+end_run(struct spw_drainer *d, struct spw_task *task)
+{
+	struct spw_run *run = (struct spw_run *)task;
+	struct spw_key key = {
+		run->file, d->map->files[run->file].gen, 0,
+	};
+
+	SPW_FAILPOINT("drain-written");
+	atomic_fetch_add(&d->map->seg->requests_home, run->requests);
+	atomic_fetch_add(&d->map->seg->bytes_home, run->bytes);
+	for (uint32_t i = 0; i < run->nblocks; i++) {
+		key.number = run->number[i];
+		spw_block_arrive(d, run->block[i], &key, run->err, 0);
+	}
+	SPW_FAILPOINT("drain-arrived");
+	if (run->err < 0) {
+		spw_note_failure(d, run->file, run->err);
+	} else {
+		d->homes[run->file].retry_at = 0;
+		spw_file_heal(&d->map->files[run->file]);
+	}
+	run->busy = false;
+}
+
+static void
+begin(struct spw_drainer *d, bool last)
+{
+	struct spw_run *run = d->run;
+	int fd;
+
+	d->run = NULL;
+	if (!run)
+		return;
+	fd = spw_home_open(d, run->file);
+	run->fd = fd;
+	run->err = fd < 0 ? fd : 0;
+	run->requests = run->bytes = 0;
+	run->task.job.work = send_extents;
+	run->task.over = end_run;
+	spw_home_note_ctime(d, run->file);
+	if (!last || d->under_way) {
+		spw_task_start(d, &run->task);
+		return;
+	}
+	/* Alone: not worth two changes of thread. */
+	send_extents(&run->task.job);
+	end_run(d, &run->task);
+}
+
+static struct spw_run *
+take_run(struct spw_drainer *d, uint32_t file)
+{
+	for (;;) {
+		for (int i = 0; i < SPW_RUNS; i++) {
+			struct spw_run *run = &d->runs[i];
+
+			if (run->busy)
+				continue;
+			run->busy = true;
+			run->file = file;
+			run->nblocks = run->niov = run->nextents = 0;
+			return run;
+		}
+		(void)spw_task_reap(d, PATIENCE_MS);
+		spw_attend(d);
+	}
+}
+
+static void
+add_range(struct spw_run *run, uint64_t from, uint64_t to, void *at)
+{
+	struct spw_extent *e = &run->extent[run->nextents];
+
+	if (run->nextents && e[-1].to == from) {
+		e--;
+	} else {
+		*e = (struct spw_extent){ from, from, run->niov, 0 };
+		run->nextents++;
+	}
+	e->to = to;
+	e->niov++;
+	run->iov[run->niov++] = (struct iovec){ at, to - from };
+}
+
+static bool
+continues(const struct spw_run *run, uint32_t file, uint64_t at)
+{
+	return run->nblocks < SPW_RUN_BLOCKS && run->file == file &&
+	       run->extent[run->nextents - 1].to == at;
+}
+
+void
+spw_runs_add(struct spw_drainer *d, const struct spw_candidate *c,
+	     const struct spw_block_state *s)
+{
+	uint64_t base = c->key.number << SPW_BLOCK_SHIFT;
+	uint8_t *slot = spw_slot(d->map, s->moving_slot);
+	struct spw_run *run;
+
+	if (d->run && !continues(d->run, c->key.file,
+				 base + s->moving.r[0].from))
+		begin(d, false);
+	if (!d->run)
+		d->run = take_run(d, c->key.file);
+	run = d->run;
+	for (uint8_t i = 0; i < s->nmoving; i++)
+		add_range(run, base + s->moving.r[i].from,
+			  base + s->moving.r[i].to,
+			  slot + s->moving.r[i].from);
+	run->block[run->nblocks] = c->idx;
+	run->number[run->nblocks++] = c->key.number;
+}
+
+void
+spw_runs_flush(struct spw_drainer *d)
+{
+	begin(d, true);
+}
+
+void
+spw_runs_wait(struct spw_drainer *d)
+{
+	while (d->under_way) {
+		(void)spw_task_reap(d, PATIENCE_MS);
+		spw_attend(d);
+	}
+}

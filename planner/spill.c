@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spill.c -- dirty blocks down to a tier, when memory runs short */
+
+/*
+ * Only blocks that are dirty as a whole go down: of others some bytes are
+ * known to home alone, and perhaps to another node. What was written while a
+ * block was on its way makes it dirty again; then the copy below counts for
+ * nothing.
+ */
+#include <stdlib.h>
+
+#include "planner/chunks.h"
+#include "planner/store.h"
+#include "shm/failpoint.h"
+#include "shm/util.h"
+
+enum { LOOK = 4 * SPW_CHUNK_BLOCKS };	/* candidates sorted at once */
+
+static void
+arrive(struct spw_drainer *d, struct spw_down *down)
+{
+	struct spw_key key = { down->file, down->file_gen, 0 };
+	uint32_t held = down->x.err ? 0 : spw_store_keep(d, down);
+
+	SPW_FAILPOINT("spill-stored");
+	for (uint32_t i = 0; i < down->nblocks; i++) {
+		key.number = down->number[i];
+		spw_block_arrive(d, down->block[i], &key,
+				 held ? 0 : -1, held);
+	}
+	if (held)
+		spw_store_lapse(d, held);	/* if nothing was left of it */
+}
+
+static void
+come_back(struct spw_drainer *d, struct spw_down *down)
+{
+	struct spw_key key = { down->file, down->file_gen, 0 };
+
+	for (uint32_t i = 0; i < down->nblocks; i++) {
+		key.number = down->number[i];
+		spw_block_arrive(d, down->block[i], &key, -1, 0);
+	}
+	spw_store_cancel(down);
+}
+
+static void
+copy_blocks(struct spw_drainer *d, const struct spw_down *down, uint8_t *to)
+{
+	uint64_t left = down->o.length;
+
+	for (uint32_t i = 0; i < down->nblocks; i++) {
+		const struct spw_block *b = &d->map->blocks[down->block[i]];
+		uint64_t n = SPW_MIN(left, SPW_BLOCK_SIZE);
+
+		memcpy(to, spw_slot(d->map, b->state.moving_slot), n);
+		to += n;
+		left -= n;
+	}
+}
+
+/* Sends what departed; false: no tier takes it. */
+static bool
+send(struct spw_drainer *d, struct spw_down *down, uint64_t length)
+{
+	uint8_t *raw;
+
+	down->over = arrive;
+	down->o.offset = down->number[0] << SPW_BLOCK_SHIFT;
+	down->o.length = length;
+	down->o.flags = SPW_OBJECT_WHOLE;
+	raw = spw_store_raw(d, down, false);
+	if (raw)
+		copy_blocks(d, down, raw);
+	SPW_FAILPOINT("spill-copied");
+	if (raw && spw_store_put(d, down) == 0)
+		return true;
+	come_back(d, down);
+	return false;
+}
+
+/* Blocks in a row, of one chunk, from c on; returns how many candidates were
+ * looked at. */
+static uint32_t
+send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
+	 uint32_t *ret_went, bool *ret_full)
+{
+	struct spw_down *down = spw_store_begin(d);
+	uint64_t chunk = c->key.number / SPW_CHUNK_BLOCKS, length = 0;
+	struct spw_block_state state;
+	uint32_t i;
+
+	down->file = c->key.file;
+	down->file_gen = c->key.file_gen;
+	for (i = 0; i < n && c[i].key.file == c->key.file &&
+	     c[i].key.number == c->key.number + i &&
+	     c[i].key.number / SPW_CHUNK_BLOCKS == chunk &&
+	     length == (uint64_t)i * SPW_BLOCK_SIZE; i++) {
+		if (!spw_block_depart(d, &c[i], true, &state))
+			break;
+		down->block[down->nblocks] = c[i].idx;
+		down->number[down->nblocks++] = c[i].key.number;
+		length += state.moving.r[0].to;
+	}
+	if (!down->nblocks) {
+		spw_store_cancel(down);
+		return 1;
+	}
+	*ret_went += down->nblocks;
+	if (!send(d, down, length)) {
+		*ret_full = true;
+		*ret_went -= i;
+	}
+	return i;
+}
+
+/* Dirty blocks from where the last look ended. */
+static uint32_t
+look(struct spw_drainer *d, struct spw_candidate *list, uint32_t max)
+{
+	struct spw_map *map = d->map;
+	uint32_t words = map->counts[SPW_POOL_BLOCKS] / 64, n = 0;
+
+	for (uint32_t i = 0; i < words && n + 64 <= max; i++) {
+		uint32_t w = d->spill_hand = (d->spill_hand + 1) % words;
+		uint64_t bits = atomic_load(&map->dirty[w]);
+
+		for (; bits; bits &= bits - 1) {
+			uint32_t idx = w * 64 +
+				       (uint32_t)__builtin_ctzll(bits);
+			const struct spw_block *b = &map->blocks[idx];
+
+			if (b->file < map->counts[SPW_POOL_FILES] &&
+			    !b->state.nmoving && b->state.ndirty)
+				list[n++] = (struct spw_candidate){
+					{ b->file, b->file_gen, b->number },
+					idx,
+				};
+		}
+	}
+	qsort(list, n, sizeof(*list), spw_compare);
+	return n;
+}
+
+uint32_t
+spw_spill(struct spw_drainer *d, uint32_t want)
+{
+	struct spw_candidate list[LOOK];
+	uint32_t went = 0, n, before;
+	bool full = false;
+
+	if (!d->store || !d->store->nlevels)
+		return 0;
+	do {
+		before = went;
+		n = look(d, list, LOOK);
+		for (uint32_t i = 0; i < n && !full && went < want;)
+			i += send_row(d, &list[i], n - i, &went, &full);
+	} while (went > before && went < want && !full);
+	spw_store_reap(d, true);
+	return went;
+}

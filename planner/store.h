@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* store.h -- the tiers below memory, and which object holds which block */
+#ifndef SPW_PLANNER_STORE_H
+#define SPW_PLANNER_STORE_H
+
+#include "planner/drainer.h"
+#include "shm/tierspec.h"
+#include "tiers/tier.h"
+
+/*
+ * A chunk's bits say which blocks are below (layout.h); the store knows in
+ * which object of which tier. It lives in the drainer alone: a successor
+ * lists the tiers and finds the same, since the newest object that has a
+ * block whose bit is set is the one.
+ */
+enum { SPW_DOWN_DEPTH = 8 };		/* objects on their way at once */
+
+struct spw_down {			/* an object on its way down */
+	struct spw_transfer x;
+	struct spw_object o;
+	uint32_t tier;			/* number in the store */
+	uint32_t file, file_gen;
+	uint32_t nblocks;		/* of a spill: what departed */
+	uint32_t block[SPW_CHUNK_BLOCKS];
+	uint64_t number[SPW_CHUNK_BLOCKS];
+	void (*over)(struct spw_drainer *d, struct spw_down *down);
+	bool busy;
+};
+
+struct spw_held {			/* an object in a tier */
+	struct spw_object *o;		/* without path; NULL: not in use */
+	uint64_t place;
+	uint32_t tier, nrefs;		/* blocks that are in it and count */
+	uint32_t file, file_gen;
+	uint32_t next;			/* of the same file; or free */
+	bool promised;			/* fsync counts on it */
+};
+
+struct spw_places {			/* of a chunk's blocks */
+	uint32_t held[SPW_CHUNK_BLOCKS];	/* 0: none */
+	uint64_t bits[SPW_CHUNK_BLOCKS / 64];	/* held is not 0 */
+	bool busy;
+};
+
+enum { SPW_LOADS = 4 };			/* on their way home at once */
+
+struct spw_load {			/* blocks of a chunk, read from a tier */
+	struct spw_task task;
+	bool busy;
+	uint32_t file, chunk, bit, nblocks;
+	int fd, err;
+	uint64_t at, len;
+	uint8_t *buf;
+};
+
+struct spw_level {			/* one of the tiers */
+	struct spw_tier *tier;
+	struct spw_object_pack pack;
+	int64_t shunned_until;		/* ms; it failed a moment ago */
+	bool unsynced;			/* something was put since */
+};
+
+struct spw_store {
+	uint32_t nlevels;
+	struct spw_level level[SPW_TIERS_MAX];
+	struct spw_held *held;		/* number 0 is none */
+	uint32_t nheld, held_cap, held_free;
+	uint32_t *of_file;		/* first held, by file */
+	struct spw_places **places;	/* by chunk */
+	struct spw_packer *packer;
+	struct spw_down down[SPW_DOWN_DEPTH];
+	uint8_t *scratch;		/* raw bytes that will be packed */
+	uint8_t *stored, *raw;		/* for reading */
+	uint8_t *row;			/* blocks on their way up */
+	struct spw_load load[SPW_LOADS];
+	size_t bound;			/* bytes of an object at most */
+	char path[SPW_FILE_PATH];
+};
+
+/* Opens the tiers that the segment names and finds what they hold. Tiers
+ * that cannot be opened are left out, with what is in them. */
+int spw_store_open(struct spw_drainer *d);
+
+/* Closes them; the shares that hold nothing any more go. */
+void spw_store_close(struct spw_drainer *d);
+
+/* A free one; waits for one. Fill in file, over, o.offset, o.length and
+ * o.flags. */
+struct spw_down *spw_store_begin(struct spw_drainer *d);
+
+/* Gives it back unused. */
+void spw_store_cancel(struct spw_down *down);
+
+/* Chooses the tier, durable: of those that survive a reboot, and returns
+ * where o.length raw bytes go until the put. NULL: no tier takes it. */
+uint8_t *spw_store_raw(struct spw_drainer *d, struct spw_down *down,
+		       bool durable);
+
+/* Packs and sends them; over is called when it is reaped, x.err says how it
+ * went. If this fails, over is not called. */
+int spw_store_put(struct spw_drainer *d, struct spw_down *down);
+
+/* Reaps what is over; wait: until nothing is under way. */
+void spw_store_reap(struct spw_drainer *d, bool wait);
+
+/* Everything put so far is safe from loss of power. */
+int spw_store_sync(struct spw_drainer *d);
+
+/* The object that came down holds these blocks from now on. */
+uint32_t spw_store_keep(struct spw_drainer *d, const struct spw_down *down);
+bool spw_store_refer(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
+		     uint32_t held);
+void spw_store_lapse(struct spw_drainer *d, uint32_t held);
+
+/* Where a block is: an object, 0: nowhere. */
+uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
+
+/* Reads file bytes [from, to) from an object into buf, unpacked and checked.
+ * What the object has less is zero. */
+int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
+		   uint64_t to, void *buf);
+
+/* Lets go of objects whose blocks are not below any more. */
+void spw_store_sweep(struct spw_drainer *d);
+void spw_store_forget_chunk(struct spw_drainer *d, uint32_t chunk);
+
+/* The chunk's bytes are on their way home. */
+bool spw_store_is_busy(struct spw_drainer *d, uint32_t chunk);
+void spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy);
+
+/* A copy made for fsync keeps the file's promise until the file is safe at
+ * home. seq: the youngest object that is meant. */
+bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
+			    uint64_t seq);
+void spw_store_promise(struct spw_drainer *d, uint32_t file);
+void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
+
+/* Some tier is nearly full. */
+bool spw_store_is_short(struct spw_drainer *d);
+
+#endif

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bb.c -- tier bb: one file per object, in a directory that nodes share */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "shm/failpoint.h"
+#include "shm/sys.h"
+#include "tiers/crew.h"
+#include "tiers/share.h"
+
+/*
+ *	<share>/EEEEEEEE-CCCCCCCC.new		being written
+ *	<share>/EEEEEEEE-CCCCCCCC.object	whole
+ *
+ * E is drawn at random whenever the share is opened, C counts from 1; both
+ * together are the place. So a name is used once, also where the file system
+ * has no locks and two drainers meet by mistake: then neither replaces what
+ * the other has published.
+ *
+ * put	creates .new, writes, renames. Helpers do this, several at a time: on
+ *	a parallel file system each step is a journey.
+ * sync	makes the files durable that were put since the last one, then the
+ *	directory. Their descriptors are kept open until then, since an error
+ *	of write-back is told to those who had the file open. Beyond HELD of
+ *	them a put waits for the disk by itself.
+ * drop	removes the name at once. The bytes count as used until sync, because
+ *	a loss of power may bring them back.
+ *
+ * After a failed fsync nobody knows what of a file is on the disk, and the
+ * kernel will not say it again. We do: sync fails until the object is dropped.
+ *
+ * What a killed drainer left as .new is removed when the share is opened next,
+ * under the lock. Without locks it stays, and counts, until the share goes.
+ */
+enum {
+	DEPTH = 16,			/* transfers under way */
+	HELD = 64,			/* files open until the next sync */
+	NAME = 32,
+};
+
+static const char whole[] = ".object", fresh[] = ".new";
+
+struct held {				/* put, not yet durable */
+	struct spw_job job;
+	uint64_t place;
+	int fd, err;
+};
+
+struct task {				/* a transfer under way */
+	struct spw_job job;
+	struct bb *t;
+	struct spw_transfer *x;
+	bool busy;
+	bool hold;			/* leave fd open for sync */
+	int fd;
+};
+
+struct bb {
+	struct spw_tier tier;
+	struct spw_share share;
+	struct spw_crew *crew;
+	struct spw_tier_space space;
+	uint64_t dropped;		/* bytes, until sync */
+	uint64_t last;			/* place given last */
+	bool names_changed;		/* since the last sync */
+	unsigned nholding;		/* tasks that will be held */
+	unsigned nheld;
+	struct held held[HELD];
+	struct task task[DEPTH];
+};
+
+static void
+name_of(uint64_t place, const char *suffix, char ret_name[NAME])
+{
+	(void)snprintf(ret_name, NAME, "%08x-%08x%s",
+		       (unsigned)(place >> 32), (unsigned)place, suffix);
+}
+
+static bool
+place_of(const char *name, const char *suffix, uint64_t *ret_place)
+{
+	unsigned epoch, count;
+	char again[NAME];
+
+	if (sscanf(name, "%8x-%8x", &epoch, &count) != 2)
+		return false;
+	*ret_place = (uint64_t)epoch << 32 | count;
+	name_of(*ret_place, suffix, again);
+	return !strcmp(name, again);
+}
+
+/* Opening. */
+
+struct scan {
+	struct bb *t;
+	bool sweep;			/* remove what was being written */
+	bool met;			/* the epoch is taken */
+};
+
+static int
+count_file(void *arg, const char *name)
+{
+	struct scan *scan = arg;
+	struct bb *t = scan->t;
+	bool is_whole;
+	uint64_t place;
+	struct stat st;
+	int r;
+
+	is_whole = place_of(name, whole, &place);
+	if (!is_whole && !place_of(name, fresh, &place))
+		return 0;
+	if (!is_whole && scan->sweep)
+		return spw_share_unlink(&t->share, name);
+	scan->met |= place >> 32 == t->last >> 32;
+	r = spw_sys_fstatat(t->share.dir, name, &st, AT_SYMLINK_NOFOLLOW);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	t->space.used += (uint64_t)st.st_size;
+	if (is_whole)
+		t->space.live += (uint64_t)st.st_size;
+	return 0;
+}
+
+static int
+remove_file(void *arg, const char *name)
+{
+	const struct spw_share *share = arg;
+	uint64_t place;
+	int r;
+
+	if (!place_of(name, whole, &place) && !place_of(name, fresh, &place))
+		return 0;
+	r = spw_share_unlink(share, name);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int
+look_through(struct bb *t)
+{
+	struct scan scan = { .t = t, .met = true };
+	uint32_t epoch;
+	int r = 0;
+
+	if (t->share.gone && !t->share.look_only)
+		r = spw_share_clear(&t->share, "bb", remove_file, &t->share);
+	scan.sweep = !t->share.look_only && !t->share.unlocked;
+	while (r == 0 && scan.met) {
+		if (getrandom(&epoch, sizeof(epoch), 0) != sizeof(epoch))
+			return -EIO;
+		t->last = (uint64_t)epoch << 32;
+		t->space.used = t->space.live = 0;
+		scan.met = false;
+		r = spw_share_each(&t->share, count_file, &scan);
+	}
+	return r;
+}
+
+static int bb_close(struct spw_tier *tier, bool discard);
+
+static int
+bb_open(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
+{
+	struct bb *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->tier.ops = &spw_tier_bb;
+	t->space.capacity = setup->capacity;
+	r = spw_share_open(setup, "bb", &t->share);
+	if (r < 0) {
+		free(t);
+		return r;
+	}
+	t->tier.durable = t->share.lasts;
+	if (t->share.unlocked)
+		t->tier.caution = "no locks on this file system: nothing but "
+			"the segment's own lock keeps a second drainer away";
+	r = spw_crew_new(&t->crew);
+	if (r == 0)
+		r = look_through(t);
+	if (r < 0) {
+		(void)bb_close(&t->tier, false);
+		return r;
+	}
+	*ret_tier = &t->tier;
+	return 0;
+}
+
+/* Putting, in a helper. */
+
+/* One step where the file system can, and never over what is there. */
+static int
+publish(int dir, const char *from, const char *to)
+{
+	int r = (int)spw_syscall(SYS_renameat2, dir, (long)from, dir, (long)to,
+				 RENAME_NOREPLACE, 0);
+
+	if (r != -EINVAL && r != -ENOSYS)
+		return r;
+	r = (int)spw_syscall(SYS_linkat, dir, (long)from, dir, (long)to, 0, 0);
+	if (r == 0)
+		return (int)spw_syscall(SYS_unlinkat, dir, (long)from, 0, 0, 0,
+					0);
+	if (r != -EPERM && r != -EOPNOTSUPP && r != -ENOSYS)
+		return r;
+	return (int)spw_syscall(SYS_renameat, dir, (long)from, dir, (long)to,
+				0, 0);
+}
+
+static int
+fill(struct task *k, const struct spw_transfer *x)
+{
+	int r;
+
+	SPW_FAILPOINT("bb-created");
+	r = spw_share_write(k->fd, x->buf, x->len, 0);
+	SPW_FAILPOINT("bb-written");
+	if (r == 0 && !k->hold)
+		r = spw_share_fdatasync(k->fd);
+	return r;
+}
+
+static void
+put(struct spw_job *job)
+{
+	struct task *k = (struct task *)job;
+	struct spw_transfer *x = k->x;
+	int dir = k->t->share.dir;
+	char from[NAME], to[NAME];
+
+	name_of(x->place, fresh, from);
+	name_of(x->place, whole, to);
+	k->fd = spw_sys_openat(dir, from, O_WRONLY | O_CREAT | O_EXCL |
+			       O_NOFOLLOW | O_CLOEXEC, 0600);
+	x->err = k->fd < 0 ? k->fd : fill(k, x);
+	if (x->err == 0)
+		x->err = publish(dir, from, to);
+	SPW_FAILPOINT("bb-published");
+	if (k->fd >= 0 && (x->err || !k->hold)) {
+		spw_sys_close(k->fd);
+		k->fd = -1;
+	}
+	if (x->err)
+		(void)spw_share_unlink(&k->t->share, from);
+}
+
+static void
+get(struct spw_job *job)
+{
+	struct task *k = (struct task *)job;
+	struct spw_transfer *x = k->x;
+	char name[NAME];
+	int fd;
+
+	name_of(x->place, whole, name);
+	fd = spw_sys_openat(k->t->share.dir, name, O_RDONLY | O_NOFOLLOW |
+			    O_CLOEXEC, 0);
+	if (fd < 0) {
+		x->err = fd;
+		return;
+	}
+	x->err = spw_share_read(fd, x->buf, x->len, x->at);
+	spw_sys_close(fd);
+}
+
+/* Transfers, in the drainer. */
+
+static struct task *
+free_task(struct bb *t)
+{
+	unsigned i;
+
+	for (i = 0; i < DEPTH; i++)
+		if (!t->task[i].busy)
+			return &t->task[i];
+	return NULL;
+}
+
+static int
+admit(struct bb *t, const struct spw_transfer *x)
+{
+	if (t->share.look_only)
+		return -EROFS;
+	if (x->len > t->space.capacity ||
+	    t->space.used > t->space.capacity - x->len)
+		return -ENOSPC;
+	if ((uint32_t)t->last == UINT32_MAX)
+		return -EOVERFLOW;
+	return 0;
+}
+
+static int
+bb_submit(struct spw_tier *tier, struct spw_transfer *x)
+{
+	struct bb *t = (struct bb *)tier;
+	struct task *k = free_task(t);
+	int r = x->up ? 0 : admit(t, x);
+
+	if (r < 0 || !k)
+		return r < 0 ? r : -EAGAIN;
+	*k = (struct task){ .job.run = x->up ? get : put, .t = t, .x = x,
+			    .fd = -1 };
+	k->hold = !x->up && t->nheld + t->nholding < HELD;
+	if (!x->up)
+		x->place = t->last + 1;
+	r = spw_crew_give(t->crew, &k->job);
+	if (r < 0)
+		return r;
+	k->busy = true;
+	if (!x->up) {
+		t->last++;
+		t->nholding += k->hold;
+		t->space.used += x->len;
+	}
+	return 0;
+}
+
+static void
+settle_put(struct bb *t, struct task *k)
+{
+	t->nholding -= k->hold;
+	t->names_changed = true;
+	if (k->x->err) {
+		t->space.used -= k->x->len;
+		return;
+	}
+	t->space.live += k->x->len;
+	if (k->hold)
+		t->held[t->nheld++] = (struct held){ .place = k->x->place,
+						     .fd = k->fd };
+}
+
+static struct spw_transfer *
+bb_reap(struct spw_tier *tier, bool wait)
+{
+	struct bb *t = (struct bb *)tier;
+	struct task *k = (struct task *)spw_crew_reap(t->crew, wait);
+
+	if (!k)
+		return NULL;
+	if (!k->x->up)
+		settle_put(t, k);
+	k->busy = false;
+	return k->x;
+}
+
+/* Durability. */
+
+static void
+sync_held(struct spw_job *job)
+{
+	struct held *h = (struct held *)job;
+
+	h->err = spw_share_fdatasync(h->fd);
+}
+
+/* All at once: what they wait for is mostly the same commit. */
+static void
+sync_all_held(struct bb *t)
+{
+	unsigned i;
+
+	for (i = 0; i < t->nheld; i++) {
+		t->held[i].job = (struct spw_job){ .run = sync_held,
+						   .alone = true };
+		if (t->held[i].err)
+			t->held[i].job.over = true;
+		else if (i + 1 == t->nheld ||
+			 spw_crew_give(t->crew, &t->held[i].job) < 0) {
+			sync_held(&t->held[i].job);
+			t->held[i].job.over = true;
+		}
+	}
+	for (i = 0; i < t->nheld; i++)
+		spw_crew_wait(t->crew, &t->held[i].job);
+}
+
+/* Closes those that are durable, and keeps what went wrong. */
+static int
+let_go(struct bb *t)
+{
+	unsigned i, kept = 0;
+	int r = 0;
+
+	for (i = 0; i < t->nheld; i++) {
+		if (t->held[i].err) {
+			r = t->held[i].err;
+			t->held[kept++] = t->held[i];
+		} else {
+			spw_sys_close(t->held[i].fd);
+		}
+	}
+	t->nheld = kept;
+	return r;
+}
+
+static int
+bb_sync(struct spw_tier *tier)
+{
+	struct bb *t = (struct bb *)tier;
+	int r;
+
+	sync_all_held(t);
+	r = let_go(t);
+	if (r == 0 && t->names_changed)
+		r = spw_share_sync(&t->share);
+	if (r < 0)
+		return r;
+	t->names_changed = false;
+	t->space.used -= t->dropped;
+	t->dropped = 0;
+	return 0;
+}
+
+static void
+forget_held(struct bb *t, uint64_t place)
+{
+	unsigned i;
+
+	for (i = 0; i < t->nheld; i++)
+		if (t->held[i].place == place) {
+			spw_sys_close(t->held[i].fd);
+			t->held[i] = t->held[--t->nheld];
+			return;
+		}
+}
+
+static int
+bb_drop(struct spw_tier *tier, uint64_t place)
+{
+	struct bb *t = (struct bb *)tier;
+	char name[NAME];
+	struct stat st;
+	int r;
+
+	if (t->share.look_only)
+		return -EROFS;
+	name_of(place, whole, name);
+	r = spw_sys_fstatat(t->share.dir, name, &st, AT_SYMLINK_NOFOLLOW);
+	if (r == 0)
+		r = spw_share_unlink(&t->share, name);
+	if (r < 0)
+		return r;
+	forget_held(t, place);
+	t->names_changed = true;
+	t->dropped += (uint64_t)st.st_size;
+	t->space.live -= (uint64_t)st.st_size;
+	return 0;
+}
+
+/* Listing. */
+
+struct listing {
+	struct bb *t;
+	int (*seen)(void *arg, const struct spw_tier_found *f);
+	void *arg;
+	struct spw_share_head head;
+};
+
+static int
+show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
+{
+	char where[PATH_MAX + NAME + 4];
+	struct spw_object o;
+	struct stat st;
+	int r = spw_sys_fstat(fd, &st);
+
+	if (r < 0)
+		return r;
+	f->len = (uint64_t)st.st_size;
+	r = spw_share_parse(&l->head, fd, 0, f->len, &o);
+	if (r == -ENOMEM)
+		return r;
+	f->object = r == 0 ? &o : NULL;
+	f->err = r == 0 && o.stored == f->len ? 0 : -EBADMSG;
+	(void)snprintf(where, sizeof(where), "%s/%s:0", l->t->share.path,
+		       name);
+	f->where = where;
+	return l->seen(l->arg, f);
+}
+
+static int
+list_file(void *arg, const char *name)
+{
+	struct listing *l = arg;
+	struct spw_tier_found f = { .err = 0 };
+	int fd, r;
+
+	if (!place_of(name, whole, &f.place))
+		return 0;
+	fd = spw_sys_openat(l->t->share.dir, name, O_RDONLY | O_NOFOLLOW |
+			    O_CLOEXEC, 0);
+	if (fd < 0)			/* dropped by its owner just now */
+		return fd == -ENOENT ? 0 : fd;
+	r = show(l, fd, name, &f);
+	spw_sys_close(fd);
+	return r;
+}
+
+static int
+bb_list(struct spw_tier *tier,
+	int (*seen)(void *arg, const struct spw_tier_found *f), void *arg)
+{
+	struct listing l = { .t = (struct bb *)tier, .seen = seen,
+			     .arg = arg };
+	int r = 0;
+
+	if (!l.t->share.gone)
+		r = spw_share_each(&l.t->share, list_file, &l);
+	free(l.head.buf);
+	return r;
+}
+
+static void
+bb_space(struct spw_tier *tier, struct spw_tier_space *ret_space)
+{
+	*ret_space = ((struct bb *)tier)->space;
+}
+
+static int
+bb_close(struct spw_tier *tier, bool discard)
+{
+	struct bb *t = (struct bb *)tier;
+	unsigned i;
+	int r = 0;
+
+	spw_crew_free(t->crew);
+	for (i = 0; i < DEPTH; i++)	/* not reaped */
+		if (t->task[i].busy && t->task[i].fd >= 0)
+			spw_sys_close(t->task[i].fd);
+	while (t->nheld)
+		spw_sys_close(t->held[--t->nheld].fd);
+	if (discard && t->share.look_only)
+		r = -EROFS;
+	else if (discard)
+		r = spw_share_clear(&t->share, "bb", remove_file, &t->share);
+	if (discard && r == 0)
+		r = spw_share_remove(&t->share, "bb");
+	spw_share_close(&t->share);
+	free(t);
+	return r;
+}
+
+const struct spw_tier_ops spw_tier_bb = {
+	.kind = "bb",
+	.durable = true,
+	.open = bb_open,
+	.submit = bb_submit,
+	.reap = bb_reap,
+	.sync = bb_sync,
+	.drop = bb_drop,
+	.list = bb_list,
+	.space = bb_space,
+	.close = bb_close,
+};

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* crew.c -- a queue of jobs, and the threads that take from it */
+
+#include "tiers/crew.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+struct queue {
+	struct spw_job *first, **end;
+};
+
+struct spw_crew {
+	pthread_mutex_t lock;
+	pthread_cond_t given, done;
+	struct queue todo, over;
+	unsigned under_way;		/* of those to be reaped */
+	unsigned hands;
+	bool leaving;
+	pthread_t hand[SPW_CREW_HANDS];
+};
+
+static void
+append(struct queue *q, struct spw_job *job)
+{
+	job->next = NULL;
+	*q->end = job;
+	q->end = &job->next;
+}
+
+static struct spw_job *
+take(struct queue *q)
+{
+	struct spw_job *job = q->first;
+
+	if (job) {
+		q->first = job->next;
+		if (!q->first)
+			q->end = &q->first;
+	}
+	return job;
+}
+
+int
+spw_crew_new(struct spw_crew **ret_crew)
+{
+	struct spw_crew *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->given, NULL);
+	pthread_cond_init(&c->done, NULL);
+	c->todo.end = &c->todo.first;
+	c->over.end = &c->over.first;
+	*ret_crew = c;
+	return 0;
+}
+
+static void
+finish(struct spw_crew *c, struct spw_job *job)
+{
+	if (job->alone) {
+		job->over = true;
+	} else {
+		c->under_way--;
+		append(&c->over, job);
+	}
+	pthread_cond_signal(&c->done);	/* one thread waits, if any */
+}
+
+static void *
+work(void *arg)
+{
+	struct spw_crew *c = arg;
+	struct spw_job *job;
+
+	pthread_setname_np(pthread_self(), "spillway-tier");
+	pthread_mutex_lock(&c->lock);
+	for (;;) {
+		job = take(&c->todo);
+		if (!job && c->leaving)
+			break;
+		if (!job) {
+			pthread_cond_wait(&c->given, &c->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&c->lock);
+		job->run(job);
+		pthread_mutex_lock(&c->lock);
+		finish(c, job);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+/* As many as can be had; one is enough. */
+static int
+hire(struct spw_crew *c)
+{
+	sigset_t all, old;
+	int r = 0;
+
+	if (c->hands)
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (c->hands < SPW_CREW_HANDS && r == 0) {
+		r = pthread_create(&c->hand[c->hands], NULL, work, c);
+		c->hands += r == 0;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return c->hands ? 0 : -r;
+}
+
+int
+spw_crew_give(struct spw_crew *c, struct spw_job *job)
+{
+	int r = hire(c);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&c->lock);
+	job->over = false;
+	c->under_way += !job->alone;
+	append(&c->todo, job);
+	pthread_cond_signal(&c->given);
+	pthread_mutex_unlock(&c->lock);
+	return 0;
+}
+
+struct spw_job *
+spw_crew_reap(struct spw_crew *c, bool wait)
+{
+	struct spw_job *job;
+
+	pthread_mutex_lock(&c->lock);
+	while (!(job = take(&c->over)) && wait && c->under_way)
+		pthread_cond_wait(&c->done, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+	return job;
+}
+
+void
+spw_crew_wait(struct spw_crew *c, struct spw_job *job)
+{
+	pthread_mutex_lock(&c->lock);
+	while (!job->over)
+		pthread_cond_wait(&c->done, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void
+spw_crew_free(struct spw_crew *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->leaving = true;
+	pthread_cond_broadcast(&c->given);
+	pthread_mutex_unlock(&c->lock);
+	while (c->hands)
+		pthread_join(c->hand[--c->hands], NULL);
+	pthread_cond_destroy(&c->done);
+	pthread_cond_destroy(&c->given);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* crew.h -- a few threads that do what a tier would have to wait for */
+
+#ifndef SPW_TIERS_CREW_H
+#define SPW_TIERS_CREW_H
+
+#include <stdbool.h>
+
+/*
+ * One thread hands out jobs and takes them back; the hands only run them.
+ * Signals are blocked in the hands. They are started with the first job, and
+ * are gone in a forked child, which must not use the crew.
+ */
+enum { SPW_CREW_HANDS = 4 };
+
+struct spw_job {
+	void (*run)(struct spw_job *job);
+	bool alone;			/* waited for by itself, not reaped */
+	bool over;			/* ours */
+	struct spw_job *next;		/* ours */
+};
+
+struct spw_crew;
+
+int spw_crew_new(struct spw_crew **ret_crew);
+
+/* Only the first one can fail: no thread was to be had. */
+int spw_crew_give(struct spw_crew *c, struct spw_job *job);
+
+/* One that is over; NULL: none is (wait: none is under way). */
+struct spw_job *spw_crew_reap(struct spw_crew *c, bool wait);
+
+/* Until a job that is alone is over. */
+void spw_crew_wait(struct spw_crew *c, struct spw_job *job);
+
+void spw_crew_free(struct spw_crew *c);		/* waits for all */
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvme-list.c -- walks the files of the log: objects, and what is damaged */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm/crc32c.h"
+#include "shm/sys.h"
+#include "shm/util.h"
+#include "tiers/nvme.h"
+#include "tiers/object-layout.h"
+
+enum {
+	LOOK = 2 * SPW_LOG_BLOCK,	/* most heads are smaller */
+	SEARCH = 256 << 10,		/* read at once where none is found */
+	WINDOW = SPW_OBJECT_HEAD_MAX + SPW_LOG_BLOCK,
+};
+
+/* A look at a file: the window holds the bytes [from, to). */
+struct walk {
+	struct spw_log *log;
+	int fd;
+	uint64_t from, to, limit;
+	uint8_t *window;
+	uint8_t *head;			/* of an object, undisguised */
+
+	/* The damaged part before the object that was found last. */
+	uint64_t gap;			/* 0: none */
+	bool sure;			/* something of this life was there */
+
+	int (*seen)(void *arg, struct walk *w, const struct spw_tier_found *f);
+	void *arg;
+	char where[PATH_MAX + 64];
+	const char *dir;
+};
+
+/* n bytes at pos, which are in the file by its head; NULL: cannot be read. */
+static const uint8_t *
+view(struct walk *w, uint64_t pos, size_t n, size_t ahead)
+{
+	if (pos >= w->from && pos + n <= w->to)
+		return w->window + (pos - w->from);
+	ahead = SPW_MAX(n, ahead);
+	ahead = (size_t)SPW_MIN((uint64_t)ahead, w->limit - pos);
+	w->from = w->to = 0;
+	if (n > ahead)
+		return NULL;
+	if (spw_share_read(w->fd, w->window, ahead, pos) < 0 &&
+	    (n == ahead || spw_share_read(w->fd, w->window, n, pos) < 0))
+		return NULL;
+	w->from = pos;
+	w->to = pos + (n == ahead ? n : ahead);
+	return w->window;
+}
+
+static bool
+is_magic(const struct walk *w, const uint8_t *p)
+{
+	uint8_t magic[8];
+
+	memcpy(magic, p, sizeof(magic));
+	spw_log_disguise(w->log, magic, 0, sizeof(magic));
+	return !memcmp(magic, SPW_OBJECT_MAGIC, sizeof(magic));
+}
+
+/* The head of an object at pos. */
+static int
+parse_at(struct walk *w, uint64_t pos, struct spw_object *ret_o)
+{
+	size_t need = (size_t)SPW_MIN((uint64_t)LOOK, w->limit - pos);
+	const uint8_t *p = view(w, pos, SPW_LOG_BLOCK, w->gap ? SEARCH : LOOK);
+	int r;
+
+	if (!p || !is_magic(w, p))
+		return -EBADMSG;
+	for (;;) {
+		p = view(w, pos, need, need);
+		if (!p)
+			return -EBADMSG;
+		memcpy(w->head, p, need);
+		spw_log_disguise(w->log, w->head, 0, need);
+		r = spw_object_parse(w->head, need, ret_o, &need);
+		if (r != -EAGAIN)
+			return r;
+		if (need > SPW_OBJECT_HEAD_MAX || need > w->limit - pos)
+			return -EBADMSG;
+	}
+}
+
+static bool
+is_block_whole(struct walk *w, uint64_t pos, const struct spw_object_block *b)
+{
+	uint32_t crc = 0, at, n;
+
+	for (at = 0; at < b->stored; at += n) {
+		const uint8_t *p;
+
+		n = SPW_MIN(b->stored - at, (uint32_t)SEARCH);
+		p = view(w, pos + at, n, SEARCH);
+		if (!p)
+			return false;
+		crc = spw_crc32c(crc, p, n);
+	}
+	return crc == b->crc;
+}
+
+static bool
+is_whole(struct walk *w, uint64_t pos, const struct spw_object *o)
+{
+	uint32_t i;
+
+	for (i = 0; i < o->nblocks; i++)
+		if (!is_block_whole(w, pos + o->payload_at + o->blocks[i].at,
+				    &o->blocks[i]))
+			return false;
+	return true;
+}
+
+static int
+tell(struct walk *w, uint64_t pos, uint64_t len, const struct spw_object *o,
+     int err)
+{
+	char name[SPW_LOG_NAME];
+	struct spw_tier_found f = {
+		.place = spw_nvme_place(w->log, pos),
+		.len = len,
+		.object = o,
+		.where = w->where,
+		.err = err,
+	};
+
+	spw_log_name(w->log->no, name);
+	(void)snprintf(w->where, sizeof(w->where), "%s/%s:%llu", w->dir, name,
+		       (unsigned long long)pos);
+	return w->seen(w->arg, w, &f);
+}
+
+/* Bytes that are of no object: damaged if they ought to be, else they were
+ * never written in this life. */
+static int
+end_gap(struct walk *w, uint64_t pos)
+{
+	uint64_t from = w->gap;
+	bool sure = w->sure || from < w->log->mark;
+
+	w->gap = 0;
+	w->sure = false;
+	if (!from || !sure)
+		return 0;
+	return tell(w, from, pos - from, NULL, -EBADMSG);
+}
+
+static bool
+is_zero(const uint8_t *p)
+{
+	return p && !p[0] && !memcmp(p, p + 1, SPW_LOG_BLOCK - 1);
+}
+
+/* In its first life a file has zero bytes where nothing was written. */
+static void
+note_gap(struct walk *w, uint64_t pos)
+{
+	const uint8_t *p = view(w, pos, SPW_LOG_BLOCK, SEARCH);
+
+	if (!w->gap)
+		w->gap = pos;
+	if (!p || is_magic(w, p) || (w->log->lives == 1 && !is_zero(p)))
+		w->sure = true;
+}
+
+static int
+visit(struct walk *w, uint64_t pos, const struct spw_object *o)
+{
+	bool whole = !w->log->headless &&
+		     (pos < w->log->mark || is_whole(w, pos, o));
+	int r = end_gap(w, pos);
+
+	if (r)
+		return r;
+	/* Looking at its blocks moved the window, not the head. */
+	return tell(w, pos, o->stored, o, whole ? 0 : -EBADMSG);
+}
+
+static int
+walk_objects(struct walk *w)
+{
+	uint64_t pos = SPW_LOG_HEAD;
+	struct spw_object o;
+	int r = 0;
+
+	while (pos < w->limit && r == 0) {
+		if (spw_log_is_dead(w->log, pos)) {
+			r = end_gap(w, pos);
+			pos += SPW_LOG_BLOCK;
+		} else if (parse_at(w, pos, &o) == 0 &&
+			   o.stored <= w->limit - pos) {
+			r = visit(w, pos, &o);
+			pos += spw_round_up(o.stored, SPW_LOG_BLOCK);
+		} else {
+			note_gap(w, pos);
+			pos += SPW_LOG_BLOCK;
+		}
+	}
+	return r ? r : end_gap(w, w->limit);
+}
+
+static int
+walk(struct spw_nvme *t, struct spw_log *log, uint64_t limit,
+     int (*seen)(void *arg, struct walk *w, const struct spw_tier_found *f),
+     void *arg)
+{
+	struct walk *w = calloc(1, sizeof(*w));
+	char name[SPW_LOG_NAME];
+	int r = -ENOMEM;
+
+	if (!w)
+		return -ENOMEM;
+	*w = (struct walk){ .log = log, .fd = -1, .limit = limit,
+			    .seen = seen, .arg = arg, .dir = t->share.path };
+	w->window = malloc(WINDOW);
+	w->head = malloc(WINDOW);
+	if (w->window && w->head) {
+		spw_log_name(log->no, name);
+		w->fd = spw_sys_openat(t->share.dir, name, O_RDONLY |
+				       O_NOFOLLOW | O_CLOEXEC, 0);
+		r = 0;
+	}
+	if (r == 0 && (log->headless || w->fd < 0))
+		r = tell(w, 0, SPW_LOG_HEAD, NULL, -EBADMSG);
+	if (r == 0 && w->fd >= 0)
+		r = walk_objects(w);
+	if (w->fd >= 0)
+		spw_sys_close(w->fd);
+	free(w->head);
+	free(w->window);
+	free(w);
+	return r;
+}
+
+/* When a share is opened. */
+static int
+keep(void *arg, struct walk *w, const struct spw_tier_found *f)
+{
+	uint64_t pos = f->place & UINT32_MAX;
+	struct spw_log *log = w->log;
+	uint64_t to = pos + spw_round_up(f->len, SPW_LOG_BLOCK);
+
+	(void)arg;
+	if (f->err && pos < log->mark)
+		log->damaged = true;
+	if (f->err && !f->object && to >= w->limit)
+		to = log->size;		/* nothing is to go there */
+	log->end = SPW_MAX(log->end, to);
+	if (f->err)
+		return 0;
+	return spw_log_add(log, pos, f->len, SPW_LOG_LIVE);
+}
+
+static uint64_t
+last_dead(const struct spw_log *log)
+{
+	uint64_t at = log->size;
+
+	while (at > SPW_LOG_HEAD && !spw_log_is_dead(log, at - SPW_LOG_BLOCK))
+		at -= SPW_LOG_BLOCK;
+	return at;
+}
+
+int
+spw_log_scan(struct spw_nvme *t, struct spw_log *log)
+{
+	int r;
+
+	log->end = SPW_MAX(log->mark, last_dead(log));
+	if (log->headless)
+		return 0;
+	r = walk(t, log, log->size, keep, NULL);
+	if (r < 0)
+		return r;
+	/* Above the mark nothing is known to be durable. */
+	log->torn = log->written = log->end > log->mark;
+	if (log->written)
+		spw_log_list(t, log);
+	while (log->synced < log->n &&
+	       (uint64_t)log->objects[log->synced].block * SPW_LOG_BLOCK <
+	       log->mark)
+		log->synced++;
+	return 0;
+}
+
+struct listing {
+	int (*seen)(void *arg, const struct spw_tier_found *f);
+	void *arg;
+};
+
+static int
+pass_on(void *arg, struct walk *w, const struct spw_tier_found *f)
+{
+	struct listing *l = arg;
+
+	(void)w;
+	return l->seen(l->arg, f);
+}
+
+int
+spw_nvme_list(struct spw_tier *tier,
+	      int (*seen)(void *arg, const struct spw_tier_found *f),
+	      void *arg)
+{
+	struct spw_nvme *t = (struct spw_nvme *)tier;
+	struct listing l = { seen, arg };
+	uint32_t i;
+	int r = 0;
+
+	spw_nvme_settle(t);
+	for (i = 0; i < t->nlogs && r == 0; i++)
+		if (t->logs[i])
+			r = walk(t, t->logs[i], t->logs[i]->size, pass_on, &l);
+	return r;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvme-sync.c -- makes puts durable, then drops, then frees files */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shm/failpoint.h"
+#include "shm/sys.h"
+#include "shm/util.h"
+#include "tiers/nvme.h"
+
+enum {
+	MARK_EVERY = 4 << 20,		/* bytes: seldom, but checked at once */
+	FREE_KEPT = 2,			/* files; and an eighth of all */
+};
+
+void
+spw_nvme_settle(struct spw_nvme *t)
+{
+	while (t->under_way || t->sealing)
+		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+}
+
+void
+spw_nvme_do(struct spw_nvme *t, struct spw_io *io, unsigned n)
+{
+	unsigned begun = 0, over = 0;
+
+	while (over < n) {
+		struct spw_io *done;
+
+		while (begun < n) {
+			int r;
+
+			io[begun].user = NULL;
+			r = spw_ring_submit(t->ring, &io[begun]);
+			if (r < 0)
+				break;
+			begun++;
+		}
+		done = spw_ring_reap(t->ring, true);
+		if (done->user)
+			spw_nvme_ended(t, done);
+		else
+			over++;
+	}
+}
+
+/* The file is still the one in the share, and as long as it was. */
+static int
+look_after(const struct spw_log *log)
+{
+	struct stat st;
+	int r = spw_sys_fstat(log->fd, &st);
+
+	if (r == 0 && (st.st_nlink == 0 || (uint64_t)st.st_size < log->size))
+		r = -EIO;
+	return r;
+}
+
+/* Objects that were put since the last good sync. */
+static bool
+has_doubts(const struct spw_log *log)
+{
+	uint32_t i;
+
+	for (i = log->synced; i < log->n; i++)
+		if (log->objects[i].state == SPW_LOG_LIVE)
+			return true;
+	return false;
+}
+
+static void
+flushed(struct spw_log *log, uint64_t mark, uint32_t n, int err)
+{
+	log->err = err ? err : look_after(log);
+	if (log->err)
+		return;
+	log->head_loose = false;
+	if (mark) {
+		log->mark = mark;
+		log->synced = n;
+	}
+}
+
+struct batch {
+	struct spw_io io[SPW_RING_DEPTH];
+	struct spw_log *logs[SPW_RING_DEPTH];
+	uint64_t mark[SPW_RING_DEPTH];	/* 0: puts are under way */
+	uint32_t objects[SPW_RING_DEPTH];
+	unsigned n;
+};
+
+static void
+flush_batch(struct spw_nvme *t, struct batch *b)
+{
+	unsigned i;
+
+	if (b->n == 1)			/* saves a thread to wake */
+		b->io[0].err = spw_share_fdatasync(b->io[0].fd);
+	else
+		spw_nvme_do(t, b->io, b->n);
+	for (i = 0; i < b->n; i++)
+		flushed(b->logs[i], b->mark[i], b->objects[i], b->io[i].err);
+	b->n = 0;
+}
+
+static void
+flush_later(struct spw_nvme *t, struct batch *b, struct spw_log *log)
+{
+	int fd = spw_log_fd(t, log);
+
+	if (fd < 0) {
+		log->err = fd;
+		return;
+	}
+	log->written = false;
+	b->io[b->n] = (struct spw_io){ .kind = SPW_IO_FDATASYNC, .fd = fd };
+	b->logs[b->n] = log;
+	b->mark[b->n] = log->putting || log->torn ? 0 : log->end;
+	b->objects[b->n] = log->n;
+	if (++b->n == SPW_RING_DEPTH)
+		flush_batch(t, b);
+}
+
+int
+spw_log_flush(struct spw_nvme *t, struct spw_log *log)
+{
+	struct batch b = { .n = 0 };
+
+	flush_later(t, &b, log);
+	flush_batch(t, &b);
+	return log->err;
+}
+
+/* After a failed sync the kernel forgets what it could not write, and the next
+ * one is good again. So a file in which something is in doubt is not asked
+ * again: that must be put elsewhere, and dropped here. */
+static void
+flush_puts(struct spw_nvme *t)
+{
+	struct batch b = { .n = 0 };
+	struct spw_log *log;
+
+	for (log = t->to_sync; log; log = log->next)
+		if (log->err ? !has_doubts(log) : log->written ||
+		    (log->dropped && log->head_loose))
+			flush_later(t, &b, log);
+	flush_batch(t, &b);
+}
+
+/* Heads. */
+
+static bool
+is_over(const struct spw_log *log)
+{
+	return !log->live && !log->busy && !log->damaged;
+}
+
+static void
+head_written(struct spw_log *log, int err, bool drops)
+{
+	if (drops && !err)
+		log->head_loose = false;
+	if (drops && err) {
+		log->err = err;
+		log->dropped = true;
+	}
+}
+
+static void
+write_heads(struct spw_nvme *t, struct batch *b, struct spw_log_head *heads,
+	    bool sync)
+{
+	unsigned i;
+
+	for (i = 0; i < b->n; i++)
+		b->io[i] = (struct spw_io) {
+			.kind = SPW_IO_WRITE,
+			.fd = b->logs[i]->fd,
+			.buf = &heads[i],
+			.len = sizeof(heads[i]),
+			.off = b->logs[i]->turn % 2 * SPW_LOG_BLOCK,
+			.then_sync = sync,
+		};
+	spw_nvme_do(t, b->io, b->n);
+	for (i = 0; i < b->n; i++)
+		head_written(b->logs[i], b->io[i].err, sync);
+	b->n = 0;
+}
+
+static bool
+wants_head(const struct spw_nvme *t, const struct spw_log *log, bool drops)
+{
+	if (log->err || log->head_loose)
+		return false;
+	if (drops)
+		return log->dropped;
+	return log->mark - log->marked >= MARK_EVERY ||
+	       (log->mark > log->marked && (log != t->current || t->closing));
+}
+
+static void
+each_head(struct spw_nvme *t, struct spw_log_head *heads, bool drops)
+{
+	struct batch b = { .n = 0 };
+	struct spw_log *log;
+
+	for (log = t->to_sync; log; log = log->next) {
+		if (!wants_head(t, log, drops) || spw_log_fd(t, log) < 0)
+			continue;
+		if (drops && is_over(log))
+			spw_log_begin_life(log);
+		log->dropped = false;
+		spw_log_fill_head(log, &heads[b.n]);
+		b.logs[b.n++] = log;
+		if (b.n == SPW_RING_DEPTH)
+			write_heads(t, &b, heads, drops);
+	}
+	write_heads(t, &b, heads, drops);
+}
+
+/* Seals: fdatasync, then a head with the mark. */
+
+static void
+end_seal(struct spw_nvme *t, struct spw_log *log)
+{
+	free(log->seal_head);
+	log->seal_head = NULL;
+	log->busy--;
+	t->sealing--;
+}
+
+void
+spw_log_seal(struct spw_nvme *t, struct spw_log *log)
+{
+	if (log->putting || !log->written || log->torn || log->err ||
+	    log->seal_head)
+		return;
+	log->seal_head = aligned_alloc(SPW_LOG_BLOCK, SPW_LOG_BLOCK);
+	if (!log->seal_head)
+		return;
+	log->seal = (struct spw_io) {
+		.kind = SPW_IO_FDATASYNC,
+		.fd = log->fd,
+		.user = log,
+	};
+	log->seal_n = log->n;
+	if (log->fd < 0 || spw_ring_submit(t->ring, &log->seal) < 0) {
+		free(log->seal_head);
+		log->seal_head = NULL;	/* the next sync does it */
+		return;
+	}
+	log->written = false;
+	log->busy++;
+	t->sealing++;
+}
+
+void
+spw_log_seal_ended(struct spw_nvme *t, struct spw_log *log)
+{
+	if (log->seal.kind == SPW_IO_FDATASYNC) {
+		flushed(log, log->end, log->seal_n, log->seal.err);
+		if (!log->err && wants_head(t, log, false)) {
+			spw_log_fill_head(log, log->seal_head);
+			log->seal = (struct spw_io) {
+				.kind = SPW_IO_WRITE,
+				.fd = log->fd,
+				.buf = log->seal_head,
+				.len = sizeof(*log->seal_head),
+				.off = log->turn % 2 * SPW_LOG_BLOCK,
+				.user = log,
+			};
+			if (spw_ring_submit(t->ring, &log->seal) == 0)
+				return;
+		}
+	}
+	end_seal(t, log);
+}
+
+/* What remains. */
+
+static unsigned
+count(const struct spw_nvme *t, bool free_ones)
+{
+	unsigned n = 0;
+	uint32_t i;
+
+	for (i = 0; i < t->nlogs; i++)
+		n += t->logs[i] && (!free_ones || spw_log_is_free(t->logs[i]));
+	return n;
+}
+
+static void
+shrink(struct spw_nvme *t)
+{
+	unsigned all = count(t, false), spare = count(t, true), i;
+
+	for (i = t->nlogs; i-- && spare > FREE_KEPT + all / 8; )
+		if (t->logs[i] && spw_log_is_free(t->logs[i]) &&
+		    t->logs[i] != t->current &&
+		    spw_log_remove(t, t->logs[i]) == 0)
+			spare--;
+}
+
+/* Files that failed and have nothing alive go, as a whole. */
+static int
+settle(struct spw_nvme *t)
+{
+	struct spw_log *log, *next;
+	int err = 0, r = 0;
+
+	for (log = t->to_sync; log; log = next) {
+		next = log->next;
+		if (!log->err)
+			continue;
+		r = log->err;
+		if (is_over(log)) {
+			t->names = true;
+			r = spw_log_remove(t, log);
+		}
+		if (!err)
+			err = r;
+	}
+	return err;
+}
+
+static void
+forget_synced(struct spw_nvme *t)
+{
+	struct spw_log *log = t->to_sync, *next;
+
+	t->to_sync = NULL;
+	for (; log; log = next) {
+		next = log->next;
+		log->listed = false;
+		if (log->err || log->written || log->dropped ||
+		    log->mark > log->marked)
+			spw_log_list(t, log);
+	}
+}
+
+static int
+sync_names(struct spw_nvme *t)
+{
+	int r = t->names ? spw_share_sync(&t->share) : 0;
+
+	if (r == 0)
+		t->names = false;
+	return r;
+}
+
+/* Drops wait until every put before them is safe. */
+int
+spw_nvme_sync(struct spw_tier *tier)
+{
+	struct spw_nvme *t = (struct spw_nvme *)tier;
+	struct spw_log_head *heads;
+	size_t room;
+	int r;
+
+	if (t->share.look_only)
+		return -EROFS;
+	while (t->sealing)
+		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+	heads = spw_ring_buffer(t->ring, &room);
+	if (!heads)
+		return -ENOMEM;
+	flush_puts(t);
+	SPW_FAILPOINT("nvme-flushed");
+	r = settle(t);
+	if (r == 0)
+		r = sync_names(t);
+	if (r == 0) {
+		each_head(t, heads, true);
+		SPW_FAILPOINT("nvme-dropped");
+		r = settle(t);
+	}
+	if (r == 0) {
+		t->noted = 0;
+		each_head(t, heads, false);
+		forget_synced(t);
+		shrink(t);
+	}
+	spw_ring_give(t->ring, heads);
+	return r < 0 ? r : sync_names(t);
+}

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvme.c -- the tier on a local disk: opening, putting, reading, dropping */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm/failpoint.h"
+#include "shm/sys.h"
+#include "shm/util.h"
+#include "tiers/nvme.h"
+
+enum {
+	SHARE_OF_FILE = 16,		/* of the capacity, in one file */
+	FILE_MIN = 1 << 20,
+};
+
+static struct spw_nvme *
+of(struct spw_tier *tier)
+{
+	return (struct spw_nvme *)tier;
+}
+
+/* Transfers. */
+
+static void
+give_over(struct spw_nvme *t, struct spw_transfer *x)
+{
+	x->next = NULL;
+	if (t->over)
+		t->last_over->next = x;
+	else
+		t->over = x;
+	t->last_over = x;
+}
+
+static void
+end_put(struct spw_nvme *t, struct spw_nvme_slot *slot)
+{
+	struct spw_log_object *o = spw_log_find(slot->log, slot->offset);
+	uint64_t n = spw_round_up(slot->x->len, SPW_LOG_BLOCK);
+
+	spw_log_disguise(slot->log, slot->x->buf, 0, slot->x->len);
+	slot->log->putting--;
+	spw_log_list(t, slot->log);
+	if (slot->x->err) {
+		o->state = SPW_LOG_GONE;
+		(void)spw_nvme_note_drop(t, slot->log, slot->offset, n);
+		spw_log_bury(slot->log, slot->offset, slot->offset + n);
+		return;
+	}
+	o->state = SPW_LOG_LIVE;
+	slot->log->live += n;
+	slot->log->bytes += slot->x->len;
+	slot->log->written = true;
+	if (slot->log != t->current)
+		spw_log_seal(t, slot->log);
+}
+
+static void
+end_read(struct spw_nvme_slot *slot)
+{
+	struct spw_transfer *x = slot->x;
+
+	if (x->err == -ENODATA)		/* somebody made the file shorter */
+		x->err = -EIO;
+	if (x->err)
+		return;
+	if (slot->bounce)
+		memcpy(x->buf, slot->bounce + x->at % SPW_LOG_BLOCK, x->len);
+	spw_log_disguise(slot->log, x->buf, x->at, x->len);
+}
+
+static void
+unmap_bounce(struct spw_nvme_slot *slot)
+{
+	if (slot->bounce)
+		spw_sys_munmap(slot->bounce, slot->bounced);
+	slot->bounce = NULL;
+}
+
+static void
+end_transfer(struct spw_nvme *t, struct spw_nvme_slot *slot)
+{
+	struct spw_transfer *x = slot->x;
+
+	x->err = slot->io.err;
+	if (x->up)
+		end_read(slot);
+	else
+		end_put(t, slot);
+	slot->log->busy--;
+	unmap_bounce(slot);
+	slot->taken = false;
+	t->under_way--;
+	give_over(t, x);
+}
+
+void
+spw_nvme_ended(struct spw_nvme *t, struct spw_io *io)
+{
+	uintptr_t at = (uintptr_t)io, slots = (uintptr_t)t->slots;
+
+	if (at >= slots && at - slots < sizeof(t->slots))
+		end_transfer(t, io->user);
+	else
+		spw_log_seal_ended(t, io->user);
+}
+
+static struct spw_nvme_slot *
+take_slot(struct spw_nvme *t)
+{
+	unsigned i;
+
+	for (i = 0; i < SPW_NVME_DEPTH; i++)
+		if (!t->slots[i].taken)
+			return &t->slots[i];
+	return NULL;
+}
+
+static int
+start(struct spw_nvme *t, struct spw_nvme_slot *slot, struct spw_log *log,
+      struct spw_transfer *x)
+{
+	int r;
+
+	slot->x = x;
+	slot->log = log;
+	slot->io.user = slot;
+	r = spw_ring_submit(t->ring, &slot->io);
+	if (r < 0)
+		return r;
+	slot->taken = true;
+	log->busy++;
+	t->under_way++;
+	return 0;
+}
+
+/* A part that begins inside a block comes by way of memory of our own. */
+static int
+map_bounce(struct spw_nvme_slot *slot, size_t n)
+{
+	void *p = spw_sys_mmap(NULL, n, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	(void)spw_sys_madvise(p, n, MADV_DONTFORK);
+	slot->bounce = p;
+	slot->bounced = n;
+	return 0;
+}
+
+static struct spw_log *
+log_of(struct spw_nvme *t, uint64_t place)
+{
+	return place >> 32 < t->nlogs ? t->logs[place >> 32] : NULL;
+}
+
+static int
+submit_read(struct spw_nvme *t, struct spw_transfer *x)
+{
+	struct spw_nvme_slot *slot = take_slot(t);
+	struct spw_log *log = log_of(t, x->place);
+	uint64_t offset = x->place & UINT32_MAX;
+	const struct spw_log_object *o;
+	uint64_t from = x->at - x->at % SPW_LOG_BLOCK, to;
+	int fd, r = 0;
+
+	o = log ? spw_log_find(log, offset) : NULL;
+	if (!o || o->state != SPW_LOG_LIVE)
+		return -ENOENT;
+	if (!x->len || x->at >= o->len || x->len > o->len - x->at)
+		return -EINVAL;
+	to = spw_round_up(x->at + x->len, SPW_LOG_BLOCK);
+	fd = slot ? spw_log_fd(t, log) : -EAGAIN;
+	if (fd < 0)
+		return fd;
+	if (from != x->at)
+		r = map_bounce(slot, to - from);
+	if (r < 0)
+		return r;
+	slot->offset = offset;
+	slot->io = (struct spw_io) {
+		.kind = SPW_IO_READ,
+		.fd = fd,
+		.buf = slot->bounce ? slot->bounce : x->buf,
+		.len = to - from,
+		.off = offset + from,
+	};
+	r = start(t, slot, log, x);
+	if (r < 0)
+		unmap_bounce(slot);
+	return r;
+}
+
+/* What lies between the objects of a file that we go on with was never
+ * whole: nobody is to look there again. */
+static void
+bury_gaps(struct spw_log *log)
+{
+	uint64_t at = log->mark;
+	uint32_t i;
+
+	for (i = 0; i < log->n; i++) {
+		const struct spw_log_object *o = &log->objects[i];
+		uint64_t from = (uint64_t)o->block * SPW_LOG_BLOCK;
+
+		if (from > at)
+			spw_log_bury(log, at, from);
+		if (from >= at)
+			at = from + spw_round_up(o->len, SPW_LOG_BLOCK);
+	}
+	spw_log_bury(log, at, log->end);
+	log->torn = false;
+}
+
+int
+spw_log_prepare(struct spw_nvme *t, struct spw_log *log)
+{
+	int fd = spw_log_fd(t, log);
+
+	if (fd >= 0 && log->torn)
+		bury_gaps(log);
+	return fd;
+}
+
+static int
+submit_put(struct spw_nvme *t, struct spw_transfer *x)
+{
+	struct spw_nvme_slot *slot = take_slot(t);
+	uint64_t need = spw_round_up(x->len, SPW_LOG_BLOCK);
+	struct spw_log *log;
+	int fd, r;
+
+	if (!slot)
+		return -EAGAIN;
+	if (x->len < sizeof(log->life) || need > SPW_LOG_SIZE - SPW_LOG_HEAD)
+		return -EINVAL;
+	r = spw_nvme_room(t, need, false, &log);
+	if (r < 0)
+		return r;
+	fd = spw_log_prepare(t, log);
+	if (fd < 0)
+		return fd;
+	r = spw_log_add(log, log->end, x->len, SPW_LOG_PUTTING);
+	if (r < 0)
+		return r;
+	memset((char *)x->buf + x->len, 0, need - x->len);
+	spw_log_disguise(log, x->buf, 0, x->len);
+	slot->offset = log->end;
+	slot->io = (struct spw_io) {
+		.kind = SPW_IO_WRITE,
+		.fd = fd,
+		.buf = x->buf,
+		.len = need,
+		.off = log->end,
+	};
+	r = start(t, slot, log, x);
+	if (r < 0) {
+		spw_log_disguise(log, x->buf, 0, x->len);
+		log->n--;
+		return r;
+	}
+	SPW_FAILPOINT("nvme-begun");
+	x->place = spw_nvme_place(log, log->end);
+	log->putting++;
+	log->end += need;
+	return 0;
+}
+
+static int
+submit(struct spw_tier *tier, struct spw_transfer *x)
+{
+	struct spw_nvme *t = of(tier);
+
+	if (x->up)
+		return submit_read(t, x);
+	return t->share.look_only ? -EROFS : submit_put(t, x);
+}
+
+static struct spw_transfer *
+reap(struct spw_tier *tier, bool wait)
+{
+	struct spw_nvme *t = of(tier);
+	struct spw_transfer *x;
+	struct spw_io *io;
+
+	while (!t->over && (io = spw_ring_reap(t->ring, wait && t->under_way)))
+		spw_nvme_ended(t, io);
+	x = t->over;
+	if (x)
+		t->over = x->next;
+	return x;
+}
+
+int
+spw_nvme_drop(struct spw_tier *tier, uint64_t place)
+{
+	struct spw_nvme *t = of(tier);
+	struct spw_log *log = log_of(t, place);
+	uint64_t offset = place & UINT32_MAX;
+	struct spw_log_object *o = log ? spw_log_find(log, offset) : NULL;
+	uint64_t n;
+	int r;
+
+	if (t->share.look_only)
+		return -EROFS;
+	if (!o || o->state != SPW_LOG_LIVE)
+		return -ENOENT;
+	n = spw_round_up(o->len, SPW_LOG_BLOCK);
+	r = spw_nvme_note_drop(t, log, offset, n);
+	if (r == -ENOBUFS) {
+		r = spw_nvme_sync(tier);
+		if (r == 0)
+			r = spw_nvme_note_drop(t, log, offset, n);
+	}
+	if (r < 0)
+		return r;
+	o->state = SPW_LOG_GONE;
+	log->live -= n;
+	log->bytes -= o->len;
+	spw_log_bury(log, offset, offset + n);
+	spw_log_list(t, log);
+	return 0;
+}
+
+/* Room. */
+
+static uint64_t
+room_in(const struct spw_log *log)
+{
+	return log->err || log->damaged ? 0 : log->size - log->end;
+}
+
+/* Bytes in files that were never made, and in those that are free. */
+static uint64_t
+free_room(const struct spw_nvme *t)
+{
+	uint64_t sum = t->capacity > t->total ? t->capacity - t->total : 0;
+	uint32_t i;
+
+	for (i = 0; i < t->nlogs; i++)
+		if (t->logs[i] && spw_log_is_free(t->logs[i]))
+			sum += t->logs[i]->size;
+	return sum;
+}
+
+/* The fullest that has room, so that the empty ones stay empty. */
+static struct spw_log *
+best_with_room(struct spw_nvme *t, uint64_t need, bool started)
+{
+	struct spw_log *best = NULL;
+	uint32_t i;
+
+	for (i = 0; i < t->nlogs; i++)
+		if (t->logs[i] && t->logs[i] != t->victim &&
+		    room_in(t->logs[i]) >= need &&
+		    started == !spw_log_is_free(t->logs[i]) &&
+		    (!best || room_in(t->logs[i]) < room_in(best)))
+			best = t->logs[i];
+	return best;
+}
+
+static int
+make_room(struct spw_nvme *t, uint64_t need, uint64_t reserve,
+	  struct spw_log **ret_log)
+{
+	uint64_t left = t->capacity > t->total ? t->capacity - t->total : 0;
+	uint64_t size = SPW_MAX(t->log_size, need + SPW_LOG_HEAD);
+
+	left = left > reserve ? left - reserve : 0;
+	size = SPW_MIN(size, left - left % SPW_LOG_BLOCK);
+	if (size < need + SPW_LOG_HEAD)
+		return -ENOSPC;
+	return spw_log_create(t, size, ret_log);
+}
+
+/* Free files that are too small for it make way. */
+static int
+trade_room(struct spw_nvme *t, uint64_t need, uint64_t reserve,
+	   struct spw_log **ret_log)
+{
+	uint32_t i;
+	int r = -ENOSPC;
+
+	for (i = 0; i < t->nlogs && r == -ENOSPC; i++) {
+		if (!t->logs[i] || !spw_log_is_free(t->logs[i]))
+			continue;
+		r = spw_log_remove(t, t->logs[i]);
+		if (r == 0)
+			r = make_room(t, need, reserve, ret_log);
+	}
+	return r;
+}
+
+/* The cleaner needs room before it can make some, so puts leave it that. */
+int
+spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
+	      struct spw_log **ret_log)
+{
+	uint64_t reserve = cleaner ? 0 : t->reserve;
+	struct spw_log *log = t->current;
+	int r = 0;
+
+	if (!log || room_in(log) < need) {
+		uint64_t left = free_room(t);
+
+		log = NULL;
+		if (left >= reserve + need + SPW_LOG_HEAD) {
+			log = best_with_room(t, need, false);
+			if (log && left < reserve + log->size)
+				log = NULL;
+			if (!log)
+				r = make_room(t, need, reserve, &log);
+			if (!log && r == -ENOSPC)
+				r = trade_room(t, need, reserve, &log);
+		}
+		if (!log)
+			log = best_with_room(t, need, true);
+		if (!log)
+			return r < 0 ? r : -ENOSPC;
+		if (t->current)
+			spw_log_seal(t, t->current);
+		t->current = log;
+	}
+	*ret_log = log;
+	return 0;
+}
+
+static void
+space(struct spw_tier *tier, struct spw_tier_space *ret_space)
+{
+	struct spw_nvme *t = of(tier);
+	uint64_t left = free_room(t), live = 0;
+	uint32_t i;
+
+	left = left > t->reserve ? left - t->reserve : 0;
+	if (t->current && !spw_log_is_free(t->current))
+		left += room_in(t->current);
+	for (i = 0; i < t->nlogs; i++)
+		live += t->logs[i] ? t->logs[i]->bytes : 0;
+	*ret_space = (struct spw_tier_space) {
+		.capacity = t->capacity,
+		.used = t->capacity > left ? t->capacity - left : 0,
+		.live = live,
+	};
+}
+
+/* Opening and closing. */
+
+static int
+load_one(void *arg, const char *name)
+{
+	uint32_t no;
+	int r;
+
+	if (!spw_log_number(name, &no))
+		return 0;
+	r = spw_log_load(arg, no);
+	return r == -ENOENT ? 0 : r;	/* its owner lives */
+}
+
+static int
+remove_one(void *arg, const char *name)
+{
+	struct spw_nvme *t = arg;
+	uint32_t no;
+
+	if (!spw_log_number(name, &no) && !spw_nvme_is_drops(name))
+		return 0;
+	return spw_share_unlink(&t->share, name);
+}
+
+static int
+load_all(struct spw_nvme *t)
+{
+	uint32_t i;
+	int r = 0;
+
+	if (t->share.gone && t->share.look_only)
+		return 0;
+	if (t->share.gone)
+		r = spw_share_clear(&t->share, "nvme", remove_one, t);
+	if (r == 0)
+		r = spw_share_each(&t->share, load_one, t);
+	if (r == 0)
+		r = spw_nvme_read_drops(t);
+	for (i = 0; i < t->nlogs && r == 0; i++)
+		if (t->logs[i])
+			r = spw_log_scan(t, t->logs[i]);
+	return r;
+}
+
+static void
+set_sizes(struct spw_nvme *t, uint64_t capacity)
+{
+	uint64_t size = capacity / SHARE_OF_FILE;
+
+	t->capacity = capacity;
+	t->total = SPW_NVME_DROPS;
+	size -= size % SPW_LOG_BLOCK;
+	t->log_size = SPW_MIN(SPW_MAX(size, (uint64_t)FILE_MIN),
+			      (uint64_t)SPW_LOG_SIZE);
+	t->reserve = size >= FILE_MIN ? t->log_size : 0;
+}
+
+static void
+release(struct spw_nvme *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->nlogs; i++)
+		spw_log_free(t, t->logs[i]);
+	free(t->logs);
+	if (t->drops >= 0)
+		spw_sys_close(t->drops);
+	spw_ring_free(t->ring);
+	spw_share_close(&t->share);
+	free(t);
+}
+
+static int
+open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
+{
+	struct spw_nvme *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->tier.ops = &spw_tier_nvme;
+	t->direct = true;
+	t->drops = -1;
+	set_sizes(t, setup->capacity);
+	r = spw_share_open(setup, "nvme", &t->share);
+	if (r < 0) {
+		free(t);
+		return r;
+	}
+	t->tier.durable = t->share.lasts;
+	if (t->share.unlocked)
+		t->tier.caution = "no locks on this file system: nothing but "
+				  "the segment keeps a second drainer out";
+	r = spw_ring_new(false, &t->ring);
+	if (r == 0)
+		r = load_all(t);
+	if (r < 0) {
+		release(t);
+		return r;
+	}
+	*ret_tier = &t->tier;
+	return 0;
+}
+
+static int
+close_tier(struct spw_tier *tier, bool discarded)
+{
+	struct spw_nvme *t = of(tier);
+	int r = 0;
+
+	spw_nvme_settle(t);
+	if (discarded && !t->share.look_only) {
+		r = spw_share_clear(&t->share, "nvme", remove_one, t);
+		if (r == 0)
+			r = spw_share_remove(&t->share, "nvme");
+	} else if (!t->share.look_only) {
+		t->closing = true;
+		r = spw_nvme_sync(tier);
+	}
+	release(t);
+	return r;
+}
+
+const struct spw_tier_ops spw_tier_nvme = {
+	.kind = "nvme",
+	.durable = true,
+	.open = open_tier,
+	.submit = submit,
+	.reap = reap,
+	.sync = spw_nvme_sync,
+	.drop = spw_nvme_drop,
+	.clean = spw_nvme_clean,
+	.list = spw_nvme_list,
+	.space = space,
+	.close = close_tier,
+};

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nvme.h -- a log of objects in preallocated files: what its parts share */
+
+#ifndef SPW_TIERS_NVME_H
+#define SPW_TIERS_NVME_H
+
+#include <assert.h>
+
+#include "tiers/io.h"
+#include "tiers/share.h"
+#include "tiers/tier.h"
+
+/*
+ * Files nvme-00000000.log, nvme-00000001.log and so on, of 64 MiB or what
+ * the capacity leaves:
+ *
+ *	head	two of them, 4 KiB each, written in turn: the newer one that
+ *		is whole counts
+ *	objects	one after the other, each on a multiple of 4 KiB
+ *
+ * A file lives many times. Each life has a number drawn by lot, and the first
+ * eight bytes of an object, its magic, are stored XORed with it: what is left
+ * of an earlier life does not look like an object of this one.
+ *
+ * The head has a bit for every 4 KiB that are dead: objects that were
+ * dropped, and puts that failed. It also has a mark: below it all was written
+ * and synced, so whatever cannot be read there was damaged; above it may be
+ * a put that was cut short, and the checksums of its blocks are looked at.
+ *
+ * Drops go to disk after the puts before them; until then they are noted in
+ * nvme.drops, which outlives us but not the machine. A file that has nothing alive
+ * begins its next life with the sync that makes its last drop durable.
+ */
+enum {
+	SPW_LOG_BLOCK = 4096,
+	SPW_LOG_HEAD = 2 * SPW_LOG_BLOCK,
+	SPW_LOG_SIZE = 64 << 20,
+	SPW_LOG_BLOCKS = SPW_LOG_SIZE / SPW_LOG_BLOCK,
+	SPW_LOG_VERSION = 1,
+	SPW_LOG_NAME = 32,
+	SPW_NVME_DROPS = 32 << 10,	/* bytes of the file with their notes */
+	SPW_NVME_DEPTH = 16,		/* transfers; the ring has more, for us */
+};
+
+extern const struct spw_tier_ops spw_tier_nvme;
+
+#define SPW_LOG_MAGIC	"\211SPWLOG\n"
+
+struct spw_log_head {			/* as stored, little endian */
+	char magic[8];
+	uint32_t crc;			/* of all after it */
+	uint32_t version;
+	uint64_t turn;			/* the newer head has the higher one */
+	uint64_t life;			/* its number */
+	uint64_t lives;			/* how many before, and this */
+	uint64_t size;			/* of the file */
+	uint64_t mark;
+	uint8_t spare[968];
+	uint64_t dead[SPW_LOG_BLOCKS / 64];
+	uint8_t spares[1024];
+};
+static_assert(sizeof(struct spw_log_head) == SPW_LOG_BLOCK, "stored");
+
+enum spw_log_state {
+	SPW_LOG_PUTTING,		/* under way */
+	SPW_LOG_LIVE,
+	SPW_LOG_GONE,			/* dropped, or it failed */
+};
+
+struct spw_log_object {
+	uint32_t block;			/* where, in blocks */
+	uint32_t len;			/* bytes */
+	uint8_t state;			/* enum spw_log_state */
+};
+
+struct spw_log {			/* one file */
+	uint32_t no;
+	int fd;				/* -1: not open now */
+	int err;			/* a sync failed: no more puts */
+	uint64_t size, end;		/* the next object goes to end */
+	uint64_t mark, marked;		/* reached, and as in the head */
+	uint64_t live, bytes;		/* of objects: blocks, and exactly */
+	uint64_t turn, life, lives;
+	uint64_t used;			/* when, for choosing what to close */
+	unsigned busy, putting;		/* transfers under way; puts of them */
+	bool head_loose;		/* written, not synced yet */
+	bool written, dropped;		/* since the last sync */
+	bool listed;			/* among the ones to sync */
+	bool damaged;			/* stays as it is until discarded */
+	bool headless;			/* none of its heads is whole */
+	bool torn;			/* has gaps above the mark */
+	struct spw_log *next;		/* to sync */
+	struct spw_io seal;		/* under way if there is a head */
+	struct spw_log_head *seal_head;
+	uint32_t seal_n;
+	uint64_t dead[SPW_LOG_BLOCKS / 64];
+	struct spw_log_object *objects;	/* by place */
+	uint32_t n, room, synced;	/* the first of them are durable */
+};
+
+struct spw_nvme_slot {			/* a transfer under way */
+	struct spw_io io;
+	struct spw_transfer *x;
+	struct spw_log *log;
+	uint64_t offset;		/* of the object in the file */
+	uint8_t *bounce;		/* NULL: straight to where it belongs */
+	size_t bounced;			/* its size */
+	bool taken;
+};
+
+struct spw_nvme {
+	struct spw_tier tier;
+	struct spw_share share;
+	struct spw_ring *ring;
+	bool direct;			/* O_DIRECT */
+	bool closing;			/* heads are to tell all */
+	bool names;			/* files were made since the last sync */
+	int drops;			/* descriptor */
+	uint32_t boot, noted;		/* drops, since the last sync */
+	uint64_t capacity, total;	/* total: sizes of all files */
+	uint64_t log_size, reserve;	/* reserve: for the cleaner */
+	uint64_t clock;
+	struct spw_log **logs;		/* by number; NULL: no such file */
+	uint32_t nlogs, open;
+	struct spw_log *current, *to_sync;
+	struct spw_log *victim;		/* being emptied: takes no more */
+	struct spw_nvme_slot slots[SPW_NVME_DEPTH];
+	unsigned under_way;		/* transfers, not reaped by the ring */
+	unsigned sealing;		/* files */
+	struct spw_transfer *over, *last_over;
+};
+
+static inline uint64_t
+spw_nvme_place(const struct spw_log *log, uint64_t offset)
+{
+	return (uint64_t)log->no << 32 | offset;
+}
+
+static inline bool
+spw_log_is_dead(const struct spw_log *log, uint64_t offset)
+{
+	uint64_t b = offset / SPW_LOG_BLOCK;
+
+	return log->dead[b / 64] >> b % 64 & 1;
+}
+
+/* The first bytes of an object: stored as they are to be, and back. buf is
+ * what lies at `at` in it. */
+void spw_log_disguise(const struct spw_log *log, void *buf, uint64_t at,
+		      uint64_t len);
+
+/* nvme-log.c: the files. */
+void spw_log_name(uint32_t no, char ret_name[SPW_LOG_NAME]);
+bool spw_log_number(const char *name, uint32_t *ret_no);
+int spw_log_load(struct spw_nvme *t, uint32_t no);
+int spw_log_create(struct spw_nvme *t, uint64_t size, struct spw_log **ret_log);
+int spw_log_remove(struct spw_nvme *t, struct spw_log *log);
+void spw_log_free(struct spw_nvme *t, struct spw_log *log);
+int spw_log_fd(struct spw_nvme *t, struct spw_log *log);
+int spw_log_add(struct spw_log *log, uint64_t offset, uint64_t len,
+		enum spw_log_state state);
+struct spw_log_object *spw_log_find(struct spw_log *log, uint64_t offset);
+void spw_log_bury(struct spw_log *log, uint64_t from, uint64_t to);
+void spw_log_fill_head(struct spw_log *log, struct spw_log_head *ret_head);
+void spw_log_begin_life(struct spw_log *log);
+bool spw_log_is_free(const struct spw_log *log);
+void spw_log_list(struct spw_nvme *t, struct spw_log *log);
+
+/* nvme.c: the ring says that this is over, a transfer or the step of a seal. */
+void spw_nvme_ended(struct spw_nvme *t, struct spw_io *io);
+int spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
+		  struct spw_log **ret_log);
+int spw_log_prepare(struct spw_nvme *t, struct spw_log *log);	/* for a put */
+int spw_nvme_drop(struct spw_tier *tier, uint64_t place);
+
+/* nvme-sync.c */
+int spw_nvme_sync(struct spw_tier *tier);
+void spw_nvme_settle(struct spw_nvme *t);	/* waits for all under way */
+
+/* Carries out n (at most SPW_RING_DEPTH) requests of our own and waits for
+ * them; transfers that end meanwhile are kept for reap. */
+void spw_nvme_do(struct spw_nvme *t, struct spw_io *io, unsigned n);
+int spw_log_flush(struct spw_nvme *t, struct spw_log *log);
+
+/* A file that is full and has nothing under way is synced and marked by the
+ * way, so that whoever comes after us need not look at all of it. */
+void spw_log_seal(struct spw_nvme *t, struct spw_log *log);
+void spw_log_seal_ended(struct spw_nvme *t, struct spw_log *log);
+
+/* nvme-drops.c: what the dead have dropped, before files are looked through;
+ * and our own. -ENOBUFS: sync first. */
+int spw_nvme_read_drops(struct spw_nvme *t);
+int spw_nvme_note_drop(struct spw_nvme *t, const struct spw_log *log,
+		       uint64_t offset, uint64_t n);
+bool spw_nvme_is_drops(const char *name);
+
+/* nvme-list.c */
+int spw_log_scan(struct spw_nvme *t, struct spw_log *log);
+int spw_nvme_list(struct spw_tier *tier,
+		  int (*seen)(void *arg, const struct spw_tier_found *f),
+		  void *arg);
+
+/* nvme-clean.c */
+int64_t spw_nvme_clean(struct spw_tier *tier, uint64_t bytes,
+		       void (*moved)(void *arg, uint64_t from, uint64_t to),
+		       void *arg);
+
+#endif
