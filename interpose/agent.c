@@ -101,6 +101,15 @@ spw_agent_is_named_in(const char *preload)
 	return false;
 }
 
+/* With no descriptor to look at the lock, its process has to be enough. */
+static bool
+is_there(const struct spw_map *map)
+{
+	uint32_t pid = atomic_load(&map->seg->drainer_pid);
+
+	return pid && spw_syscall(SYS_kill, (long)pid, 0, 0, 0, 0, 0) == 0;
+}
+
 /* 1 when somebody has the drainer's lock, or its last I/O goes on; 0 when
  * nobody; -ESTALE when the segment was removed under this name. */
 static int
@@ -114,6 +123,8 @@ has_holder(const struct spw_map *map)
 	struct stat st;
 	int r;
 
+	if ((fd == -EMFILE || fd == -ENFILE) && is_there(map))
+		return 1;
 	if (fd < 0)
 		return fd == -ENOENT ? -ESTALE : fd;
 	r = spw_sys_fstat(fd, &st);

@@ -186,6 +186,9 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
 	spw_store_sweep(d);
+	spw_sync_relieve(d);
+	if (spw_chunks_are_short(d->map))
+		spw_chunks_recycle(d);
 }
 
 /* Keeps slots reserved and in memory ahead of the writers, as many as are in
@@ -286,10 +289,11 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		spw_attend(d);
 		if (is_any_set(d->map, d->map->asks))
 			return work(d, true);
-		due = is_due(d, now) || spw_is_short_of_room(d) ||
-		      spw_any_below(d->map);
+		due = is_due(d, now) || spw_is_short_of_room(d);
 		if (due)
 			went = work(d, false);
+		else if (spw_any_below(d->map))
+			went = (int)spw_pass_below(d);
 		if (went)
 			return went;
 		rest(d, SPW_MIN(until - now, TIDY_MS), due);
@@ -408,12 +412,23 @@ spw_drainer_is_deserted(struct spw_drainer *d)
 	return spw_proc_reap(&d->me) == 0;
 }
 
+/* Nothing is left to promise for files that are home. */
+static void
+release_promises(struct spw_drainer *d)
+{
+	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++)
+		if (atomic_load(&d->map->owners[SPW_POOL_FILES][i]) &
+		    SPW_IN_USE && !spw_file_is_unsettled(&d->map->files[i]))
+			(void)spw_sync_release(d, i, UINT64_MAX);
+}
+
 void
 spw_drainer_stop(struct spw_drainer *d)
 {
 	struct spw_seg *seg = d->map->seg;
 	int lock_fd = d->lock_fd;
 
+	release_promises(d);
 	spw_pass_serve_cuts(NULL);
 	spw_fetch_end();
 	spw_store_close(d);

@@ -32,6 +32,7 @@ struct spw_home {			/* a file's home, held open */
 	uint64_t logged_size;		/* of the file, in its last object */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool named;			/* its name is durable */
+	bool dropped;			/* objects of it, not durably yet */
 };
 
 struct spw_candidate {			/* a dirty block, as first seen */
@@ -151,6 +152,9 @@ void spw_fetch_end(void);
 /* Answers fsync, where a durable tier can. */
 void spw_sync_serve(struct spw_drainer *d);
 
+/* Has files settled whose objects fill the tiers. */
+void spw_sync_relieve(struct spw_drainer *d);
+
 /* Everything that objects up to seq promise is home: makes it durable there
  * and lets go of them. */
 int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
@@ -166,6 +170,9 @@ uint32_t spw_pass(struct spw_drainer *d, bool asked);
 
 /* Makes every moving range dirty again: the predecessor died over it. */
 void spw_pass_take_over(struct spw_drainer *d);
+
+/* Brings some of what is below home, and nothing else. */
+uint32_t spw_pass_below(struct spw_drainer *d);
 
 /* Truncations of the dead are finished by this drainer; NULL: no more. */
 void spw_pass_serve_cuts(struct spw_drainer *d);

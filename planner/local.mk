@@ -32,6 +32,8 @@ planner_sources = \
 	planner/predict.c \
 	planner/predict.h \
 	planner/runs.c \
+	planner/seed.c \
+	planner/seed.h \
 	planner/spill.c \
 	planner/store.c \
 	planner/store.h \
@@ -40,3 +42,9 @@ planner_sources = \
 	planner/weights.h \
 	planner/workers.c \
 	planner/workers.h
+
+if HAVE_CJSON
+planner_sources += planner/seed-json.c
+else
+planner_sources += planner/seed-none.c
+endif

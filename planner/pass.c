@@ -489,6 +489,19 @@ spw_pass(struct spw_drainer *d, bool asked)
 	return went;
 }
 
+uint32_t
+spw_pass_below(struct spw_drainer *d)
+{
+	uint32_t went;
+
+	d->passes++;
+	memset(d->asked, 0, d->map->counts[SPW_POOL_FILES] / 64 *
+	       sizeof(*d->asked));
+	went = spw_bring(d, false);
+	judge(d);
+	return went;
+}
+
 /* The predecessor may have died after it took an ask and before it answered,
  * or after it wrote and before it put the times back and called it settled. */
 static void

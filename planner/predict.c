@@ -45,7 +45,7 @@ struct news {
 };
 
 struct class {
-	uint32_t traits;
+	uint64_t traits;
 	struct cell cell[SPW_CHOICES_MAX];
 	struct news news[SPW_CHOICES_MAX];
 };
@@ -116,7 +116,7 @@ spw_predict_find(const struct spw_predictor *p, const struct spw_choice *want)
 
 /* A class of its own for each kind of traits, as long as there are any. */
 static unsigned
-class_of(struct spw_predictor *p, uint32_t traits)
+class_of(struct spw_predictor *p, uint64_t traits)
 {
 	for (unsigned i = 1; i < p->n_classes; i++)
 		if (p->class[i].traits == traits)
@@ -357,7 +357,7 @@ start_stream(struct spw_predictor *p, struct stream *st,
 static struct stream *
 find_stream(struct spw_predictor *p, const struct spw_stream *key)
 {
-	uint64_t mix = (key->id ^ (uint64_t)key->traits << 32) *
+	uint64_t mix = (key->id ^ key->traits * UINT64_C(0xd6e8feb86659fd93)) *
 		       UINT64_C(0x9e3779b97f4a7c15);
 	struct stream *at = &p->stream[mix >> 32 & (STREAMS - 1)];
 	struct stream *oldest = at;

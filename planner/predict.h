@@ -71,7 +71,7 @@ double spw_predict_evidence(struct spw_predictor *p,
  * speeds of 0 are not known.
  */
 struct spw_known {
-	uint32_t traits;
+	uint64_t traits;
 	struct spw_choice choice;
 	double weight;
 	double pack, unpack;		/* bytes a second */

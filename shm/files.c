@@ -305,6 +305,7 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 	struct spw_file_id id = { f->dev, f->ino };
 	uint32_t bucket = bucket_of(me->map, &id);
 	struct spw_lock *lock = lock_of(me->map, bucket);
+	_Atomic uint32_t *owner = &me->map->owners[SPW_POOL_FILES][file];
 	bool idle, found;
 	uint32_t flags;
 
@@ -313,7 +314,8 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 	flags = atomic_load(&f->flags);
 	/* One that is not found was replaced by another with its number. */
 	found = walk(me->map, bucket, &id) == file;
-	idle = (found ||
+	idle = atomic_load(owner) & SPW_IN_USE &&
+	       (found ||
 		(flags & SPW_FILE_UNLINKED && id.ino && f->ino == id.ino)) &&
 	       !atomic_load(&f->opens) && !atomic_load(&f->nblocks) &&
 	       !atomic_load(&f->nchunks) &&
@@ -322,6 +324,10 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 		if (flags & SPW_FILE_DIRTIED || atomic_load(&f->bypass) ||
 		    spw_lock_word(&f->gate))	/* it was closed once */
 			atomic_fetch_add(&me->map->seg->parted, 1);
+		/* Ours first: if we die it is in use again while it is still
+		 * linked, and free when it is not. */
+		atomic_store(owner, SPW_OWNER(me->lane_no));
+		SPW_FAILPOINT("file-unlink");
 		unlink_file(me, bucket, file);
 		SPW_FAILPOINT("file-unlinked");
 		f->ino = 0;

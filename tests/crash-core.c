@@ -244,10 +244,14 @@ static bool
 audit_file(struct spw_map *map, uint32_t i)
 {
 	const struct spw_file *f = &map->files[i];
+	struct spw_file_id id = { f->dev, f->ino };
 	struct stat st;
 
 	if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) & SPW_IN_USE))
 		return true;
+	if (spw_file_find(map, &id) != i)
+		return complain("file in use is not in the index:", i,
+				atomic_load(&f->flags));
 	if (atomic_load(&f->hold) || atomic_load(&f->cut) ||
 	    atomic_load(&f->inflight))
 		return complain("file is held, cut or in flight:", i,

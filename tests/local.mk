@@ -12,6 +12,7 @@ tests_units = \
 	tests/replay-codec \
 	tests/replay-config \
 	tests/replay-object \
+	tests/replay-seed \
 	tests/replay-segment \
 	tests/tier-bb \
 	tests/tier-clean \
@@ -37,6 +38,7 @@ tests_units = \
 	tests/unit-object-samples \
 	tests/unit-predict \
 	tests/unit-proc-reap \
+	tests/unit-seed \
 	tests/unit-seen \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -85,8 +87,8 @@ tests_tier_bb_SOURCES = \
 	tests/tier-kit.c \
 	tests/tier-kit.h
 tests_tier_faults_SOURCES = \
-	tests/tier-faults.c \
 	tests/guarded.h \
+	tests/tier-faults.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
 tests_tier_pmem_SOURCES = \
@@ -101,6 +103,9 @@ tests_unit_monitor_SOURCES = \
 tests_unit_predict_SOURCES = \
 	tests/guarded.h \
 	tests/unit-predict.c
+tests_unit_seed_SOURCES = \
+	tests/guarded.h \
+	tests/unit-seed.c
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -251,6 +256,7 @@ tests_scripts = \
 	tests/twin-crowd.sh \
 	tests/twin-denied.sh \
 	tests/twin-exec.sh \
+	tests/twin-few-descriptors.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-lost-preload.sh \
@@ -508,12 +514,14 @@ tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
 	tests/fuzz-object \
+	tests/fuzz-seed \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
 	tests/corpus/object \
 	tests/corpus/objects \
+	tests/corpus/seed \
 	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
@@ -547,6 +555,11 @@ tests_replay_object_SOURCES = \
 	tests/replay.h \
 	tests/unit-object.h
 tests_replay_object_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_seed_SOURCES = \
+	tests/fuzz-seed.c \
+	tests/guarded.h \
+	tests/replay.h
+tests_replay_seed_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
 	tests/crash-core.c \
 	tests/crash-ledger.c \
@@ -565,6 +578,10 @@ tests_fuzz_object_LDFLAGS = $(fuzz_link)
 tests_fuzz_object_LDADD = libfuzzed.la
 EXTRA_tests_fuzz_object_DEPENDENCIES = \
 	$(EXTRA_tests_fuzz_codec_DEPENDENCIES)
+tests_fuzz_seed_SOURCES = $(tests_replay_seed_SOURCES)
+tests_fuzz_seed_CFLAGS = $(fuzz_cflags)
+tests_fuzz_seed_LDFLAGS = $(fuzz_link)
+tests_fuzz_seed_LDADD = libfuzzed.la
 tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
 tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
 tests_fuzz_segment_LDFLAGS = $(fuzz_link)
