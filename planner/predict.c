@@ -30,7 +30,7 @@ enum { PACK, UNPACK, STORED, FIGURES };
  * sizes are not.
  */
 static const float shrink[FIGURES] = { 0.5f, 0.5f, 0.1f };
-static const float sample_weight[FIGURES] = { 0.3f, 0.3f, 0.4f };
+static const float sample_weight[FIGURES] = { 0.1f, 0.1f, 0.4f };
 
 /* Blocks after which the past fades. */
 static const float memory[FIGURES] = { 12, 12, 2 };

@@ -14,8 +14,8 @@
  * Figures are kept as logarithms.  A time that is far from expected is cut
  * to what could be, so that a block during which the machine was busy with
  * other things does little; three such blocks in a row on the same side are
- * believed.  Memory
- * is fixed: streams not seen for long are forgotten, their class is not.
+ * believed.  Memory is fixed: streams not seen for long are forgotten, their
+ * class is not.
  *
  * A predictor belongs to one thread.
  */
