@@ -292,6 +292,7 @@ tests_helpers = \
 	tests/bench-choose \
 	tests/bench-filter \
 	tests/bench-front \
+	tests/bench-predict \
 	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
@@ -327,6 +328,10 @@ tests_helpers = \
 
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
+	tests/guarded.h
+tests_bench_predict_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-predict.c \
 	tests/guarded.h
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
