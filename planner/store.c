@@ -16,8 +16,9 @@ enum { SHUN_MS = 1000, RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE };
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
 	[SPW_PIN_NONE] = SPW_CODEC_NONE, [SPW_PIN_RAW] = SPW_CODEC_NONE,
-	[SPW_PIN_LZ4] = SPW_CODEC_LZ4, [SPW_PIN_ZSTD] = SPW_CODEC_ZSTD,
-	[SPW_PIN_BROTLI] = SPW_CODEC_BROTLI,
+#define X(c, number, name, low, high) [SPW_PIN_##c] = SPW_CODEC_##c,
+	SPW_CODEC_LINES(X)
+#undef X
 };
 
 static void
@@ -30,7 +31,8 @@ choose_pack(const struct spw_tierspec *spec, struct spw_object_pack *ret)
 	if (!codec)
 		return;
 	ret->codec = codec->id;
-	ret->level = spec->level >= 0 ? spec->level : codec->default_level;
+	ret->level = spec->level != SPW_LEVEL_DEFAULT ? spec->level :
+		     codec->default_level;
 }
 
 /* The same for every drainer of this segment, and for no other segment. */
