@@ -168,6 +168,7 @@ spw_attend(struct spw_drainer *d)
 	if (d->attending)
 		return;
 	d->attending = true;
+	spw_store_stamp(d);
 	spw_fetch_serve(d);
 	spw_sync_serve(d);
 	if (spw_is_short_of_room(d))

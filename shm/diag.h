@@ -36,6 +36,9 @@
 	C(W162) /* not everything is home */ \
 	C(E163) /* no such job */ \
 	C(E164) /* the job is alive */ \
+	C(W165) /* shares in use, or not to be opened */ \
+	C(W166) /* bytes in a tier cannot go to their file */ \
+	C(W167) /* damaged in a tier */ \
 	C(E170) /* program is statically linked */ \
 	C(E171) /* program gains rights: set-uid, capabilities */ \
 	C(E172) /* program uses another C library */ \
