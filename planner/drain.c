@@ -169,6 +169,7 @@ spw_attend(struct spw_drainer *d)
 		return;
 	d->attending = true;
 	d->starved = false;
+	spw_store_stamp(d);
 	spw_fetch_serve(d);
 	spw_sync_serve(d);
 	if (spw_is_short_of_room(d))

@@ -21,6 +21,8 @@ planner_sources = \
 	planner/engine.h \
 	planner/evict.c \
 	planner/fetch.c \
+	planner/find.c \
+	planner/find.h \
 	planner/held.c \
 	planner/held.h \
 	planner/homes.c \
@@ -31,6 +33,10 @@ planner_sources = \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
+	planner/replay-list.c \
+	planner/replay-parts.h \
+	planner/replay.c \
+	planner/replay.h \
 	planner/runs.c \
 	planner/seed.c \
 	planner/seed.h \

@@ -10,9 +10,11 @@
 #include "shm/failpoint.h"
 #include "shm/gate.h"
 #include "shm/names.h"
+#include "shm/sys.h"
 #include "tiers/codec.h"
 
-enum { SHUN_MS = 1000, RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE };
+enum { SHUN_MS = 1000, STAMP_MS = 1000 };
+enum { RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE };
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
 	[SPW_PIN_NONE] = SPW_CODEC_NONE, [SPW_PIN_RAW] = SPW_CODEC_NONE,
@@ -35,11 +37,10 @@ choose_pack(const struct spw_tierspec *spec, struct spw_object_pack *ret)
 		     codec->default_level;
 }
 
-/* The same for every drainer of this segment, and for no other segment. */
-static void
-name_share(const struct spw_map *map, char *ret_name, size_t cap)
+void
+spw_store_share(const struct spw_map *map, char ret[SPW_STORE_SHARE])
 {
-	snprintf(ret_name, cap, "%s.%llx", map->fixed.job,
+	snprintf(ret, SPW_STORE_SHARE, "%s.%llx", map->fixed.job,
 		 (unsigned long long)map->fixed.created);
 }
 
@@ -51,13 +52,13 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 	struct spw_level *level = &s->level[s->nlevels];
 	const struct spw_tier_ops *ops =
 		spw_tier_by_kind(spw_tierspec_kind_name(spec->kind));
-	char name[SPW_JOB_MAX + 32];
+	char name[SPW_STORE_SHARE];
 	struct spw_tier_setup setup = {
 		.place = spw_tierspec_place(list, spec), .owner = name,
 		.capacity = spec->capacity, .create = true,
 	};
 
-	name_share(d->map, name, sizeof(name));
+	spw_store_share(d->map, name);
 	*level = (struct spw_level){ 0 };
 	if (!ops || ops->open(&setup, &level->tier) < 0)
 		return;
@@ -451,6 +452,20 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	atomic_fetch_add(&d->map->seg->requests_up, 1);
 	atomic_fetch_add(&d->map->seg->bytes_up, n);
 	return 0;
+}
+
+void
+spw_store_stamp(struct spw_drainer *d)
+{
+	struct spw_store *s = d->store;
+	int64_t now = spw_now_ms();
+
+	if (!s || now - s->stamped < STAMP_MS)
+		return;
+	s->stamped = now;
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		(void)spw_syscall(SYS_utimensat, s->level[i].tier->lock, 0, 0,
+				  0, 0, 0);
 }
 
 bool

@@ -39,6 +39,9 @@
 	C(E164) /* the job is alive */ \
 	C(W165) /* a dead job's bytes come home before a file is opened */ \
 	C(W166) /* table of claims cannot be used */ \
+	C(W167) /* shares in use, or not to be opened */ \
+	C(W168) /* bytes in a tier cannot go to their file */ \
+	C(W169) /* damaged in a tier */ \
 	C(E170) /* program is statically linked */ \
 	C(E171) /* program gains rights: set-uid, capabilities */ \
 	C(E172) /* program uses another C library */ \

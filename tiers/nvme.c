@@ -538,6 +538,8 @@ open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 		return r;
 	}
 	t->tier.durable = t->share.lasts;
+	t->tier.unlocked = t->share.unlocked;
+	t->tier.lock = t->share.lock;
 	if (t->share.unlocked)
 		t->tier.caution = "no locks on this file system: nothing but "
 				  "the segment keeps a second drainer out";

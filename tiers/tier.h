@@ -111,6 +111,10 @@ struct spw_tier_ops {
 struct spw_tier {			/* at the head of each tier's own */
 	const struct spw_tier_ops *ops;
 	bool durable;			/* this place is: not so on tmpfs */
+	bool unlocked;			/* no locks here: nothing tells whether
+					 * its owner lives */
+	int lock;			/* a file; its mtime: when the owner was
+					 * last at work. -1: only looking */
 	const char *caution;		/* NULL, or what the user should know
 					 * of this place; without a full stop */
 };

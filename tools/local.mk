@@ -38,8 +38,12 @@ tools_sources = \
 	tools/program.h \
 	tools/receipt.c \
 	tools/receipt.h \
+	tools/replays.c \
+	tools/replays.h \
 	tools/segments.c \
 	tools/segments.h \
+	tools/shares.c \
+	tools/shares.h \
 	tools/show.c \
 	tools/show.h \
 	tools/spillway.c \
