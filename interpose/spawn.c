@@ -158,35 +158,100 @@ posix_spawnp(pid_t *pid, const char *file,
 		     envp);
 }
 
-/*
- * The shell gets our environ as it is: SPILLWAY_HANDOVER could be put in only
- * by changing it under the feet of other threads. Without it the shell does
- * not claim the files it inherits, but as long as this process, too, has them
- * open they stay with the kernel.
- */
-static void
-before_shell(void)
-{
-	struct spw_exec x;
+/* Since glibc 2.39; pid_t and a descriptor are both ints. */
 
-	spw_exec_begin(&x);
-	spw_exec_ready(&x, &(struct spw_image){ AT_FDCWD, "/bin/sh", 0,
-						false }, environ);
-	spw_exec_end(&x);
+SPW_WRAP int
+pidfd_spawn(int *pidfd, const char *path,
+	    const posix_spawn_file_actions_t *actions,
+	    const posix_spawnattr_t *attr, char *const argv[],
+	    char *const envp[])
+{
+	return REAL(pidfd_spawn) ? spawn(REAL(pidfd_spawn), false, pidfd,
+					 path, actions, attr, argv, envp)
+				 : ENOSYS;
+}
+
+SPW_WRAP int
+pidfd_spawnp(int *pidfd, const char *file,
+	     const posix_spawn_file_actions_t *actions,
+	     const posix_spawnattr_t *attr, char *const argv[],
+	     char *const envp[])
+{
+	return REAL(pidfd_spawnp) ? spawn(REAL(pidfd_spawnp), true, pidfd,
+					  file, actions, attr, argv, envp)
+				  : ENOSYS;
+}
+
+/*
+ * libc gives the shell what environ says. So it is lent a copy that tells the
+ * shell to look at what it inherits, and gets its own back afterwards. If the
+ * program changed a variable meanwhile, it changed the copy: then that stays,
+ * without what we put in.
+ */
+struct lent {
+	struct spw_exec x;
+	char **own, **copy;		/* copy: NULL when nothing was lent */
+	size_t len;
+};
+
+static void
+before_shell(struct lent *l)
+{
+	l->copy = NULL;
+	l->own = environ;
+	spw_exec_begin(&l->x);
+	spw_exec_ready(&l->x, &(struct spw_image){ AT_FDCWD, "/bin/sh", 0,
+						   false }, environ);
+	if (l->x.envp == environ)
+		return;
+	for (l->len = 1; l->x.envp[l->len - 1]; l->len++)
+		;
+	l->copy = malloc(l->len * sizeof(*l->copy));
+	if (!l->copy)
+		return;
+	memcpy(l->copy, l->x.envp, l->len * sizeof(*l->copy));
+	environ = l->copy;
+}
+
+static void
+after_shell(struct lent *l)
+{
+	int saved = errno;
+
+	if (l->copy && environ == l->copy &&
+	    !memcmp(l->copy, l->x.envp, l->len * sizeof(*l->copy))) {
+		environ = l->own;
+		free(l->copy);
+	} else if (l->copy) {
+		(void)unsetenv("SPILLWAY_HANDOVER");
+	}
+	spw_exec_end(&l->x);
+	errno = saved;
 }
 
 SPW_WRAP int
 system(const char *command)
 {
-	if (command)
-		before_shell();
-	return REAL(system)(command);
+	struct lent l;
+	int r;
+
+	if (!command)
+		return REAL(system)(command);
+	before_shell(&l);
+	r = REAL(system)(command);
+	after_shell(&l);
+	return r;
 }
 
 SPW_WRAP FILE *
 popen(const char *command, const char *mode)
 {
-	before_shell();
-	return REAL(popen)(command, mode);
+	struct lent l;
+	FILE *f;
+
+	before_shell(&l);
+	f = REAL(popen)(command, mode);
+	after_shell(&l);
+	return f;
 }
 SPW_ALIAS(_IO_popen, popen);

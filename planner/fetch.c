@@ -37,6 +37,7 @@ install(struct spw_drainer *d, const struct spw_key *key, const uint8_t *from)
 		change.after.present.r[0] =
 			(struct spw_range){ 0, SPW_BLOCK_SIZE };
 		spw_block_commit(&d->me, idx, &change);
+		atomic_store(&b->used, 1);
 	}
 	spw_unlock(&b->lock);
 	spw_guard_leave();
@@ -138,9 +139,8 @@ fetch(struct spw_drainer *d, struct spw_key key, uint32_t count)
 }
 
 static int
-serve_self(struct spw_me *me, const struct spw_key *first, uint32_t count)
+serve_self(const struct spw_key *first, uint32_t count)
 {
-	(void)me;
 	return serving->store ? fetch(serving, *first, count) : -EIO;
 }
 
@@ -181,11 +181,12 @@ spw_fetch_begin(struct spw_drainer *d)
 	serving = d;
 	d->wants_seen = atomic_load(&d->map->seg->wants) - 1;
 	spw_below_serve = serve_self;
+	spw_below_self = &d->me;
 }
 
 void
 spw_fetch_end(void)
 {
-	spw_below_serve = NULL;
+	spw_below_self = NULL;
 	serving = NULL;
 }

@@ -84,6 +84,7 @@ leave(struct spw_drainer *d, uint32_t no)
 		*at = h->next;
 	(void)t->ops->drop(t, h->place);
 	s->level[h->tier].unsynced = true;
+	d->homes[h->file].dropped = true;
 	free(h->o);
 	*h = (struct spw_held){ .next = s->held_free };
 	s->held_free = no;
@@ -345,6 +346,8 @@ found(void *arg, const struct spw_tier_found *f)
 	held = enter(d, o, finder->level, f->place, file);
 	if (!held)
 		return -ENOMEM;
+	/* Who knows what the predecessor has promised. */
+	d->store->held[held].promised = true;
 	if (o->flags & SPW_OBJECT_WHOLE)
 		refer_found(d, held);
 	return 0;

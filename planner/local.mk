@@ -2,7 +2,16 @@
 # local.mk -- planner/: what moves next, and where to
 
 planner_sources = \
+	planner/analyze-format.c \
+	planner/analyze-parts.h \
+	planner/analyze-shape.c \
+	planner/analyze-stride.c \
+	planner/analyze.c \
+	planner/analyze.h \
 	planner/bring.c \
+	planner/choice.h \
+	planner/choose.c \
+	planner/choose.h \
 	planner/chunks.c \
 	planner/chunks.h \
 	planner/drain.c \
@@ -15,11 +24,27 @@ planner_sources = \
 	planner/held.c \
 	planner/held.h \
 	planner/homes.c \
+	planner/match.c \
+	planner/match.h \
+	planner/monitor.c \
+	planner/monitor.h \
 	planner/pass.c \
+	planner/predict.c \
+	planner/predict.h \
 	planner/runs.c \
+	planner/seed.c \
+	planner/seed.h \
 	planner/spill.c \
 	planner/store.c \
 	planner/store.h \
 	planner/sync.c \
+	planner/weights.c \
+	planner/weights.h \
 	planner/workers.c \
 	planner/workers.h
+
+if HAVE_CJSON
+planner_sources += planner/seed-json.c
+else
+planner_sources += planner/seed-none.c
+endif

@@ -8,6 +8,7 @@
 
 #include "planner/held.h"
 #include "shm/failpoint.h"
+#include "shm/gate.h"
 #include "shm/names.h"
 #include "tiers/codec.h"
 
@@ -60,7 +61,7 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 		return;
 	choose_pack(spec, &level->pack);
 	s->nlevels++;
-	if (ops->durable)
+	if (level->tier->durable)
 		atomic_store(&d->map->seg->durable, 1);
 }
 
@@ -125,6 +126,7 @@ spw_store_open(struct spw_drainer *d)
 	struct spw_diag diag;
 	int r;
 
+	atomic_store(&d->map->seg->durable, 0);
 	if (!d->map->fixed.tiers[0])
 		return 0;
 	list = malloc(sizeof(*list));
@@ -210,7 +212,7 @@ takes(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 {
 	const struct spw_level *l = &d->store->level[level];
 
-	return (!durable || l->tier->ops->durable) &&
+	return (!durable || l->tier->durable) &&
 	       l->shunned_until <= spw_now_ms() && has_room(d, level, bytes);
 }
 
@@ -219,7 +221,7 @@ describe(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_store *s = d->store;
 	struct spw_file *f = &d->map->files[down->file];
-	uint64_t low = atomic_exchange(&f->low, 0);
+	uint64_t low = atomic_load(&f->low);
 	struct spw_object *o = &down->o;
 
 	down->file_gen = f->gen;
@@ -283,6 +285,7 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 		  spw_object_head_size(down->o.path_len, nblocks);
 	int64_t n = spw_object_encode(s->packer, &down->o, &l->pack,
 				      down->x.buf, s->bound, src);
+	uint64_t low;
 	int r;
 
 	if (n < 0)
@@ -297,6 +300,10 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 		return r;
 	}
 	l->unsynced = true;
+	low = down->o.cut + 1;		/* told; 0: there was none */
+	if (low)
+		atomic_compare_exchange_strong(&d->map->files[down->file].low,
+					       &low, 0);
 	SPW_FAILPOINT("store-submitted");
 	return 0;
 }
@@ -314,6 +321,10 @@ end(struct spw_drainer *d, struct spw_transfer *x)
 	if (x->err) {
 		d->store->level[down->tier].shunned_until =
 			spw_now_ms() + SHUN_MS;
+		if (down->o.cut != UINT64_MAX &&
+		    d->map->files[down->file].gen == down->file_gen)
+			spw_gate_note_cut(&d->map->files[down->file],
+					  down->o.cut);
 	} else {
 		atomic_fetch_add(&seg->requests_down, 1);
 		atomic_fetch_add(&seg->bytes_down, down->o.length);

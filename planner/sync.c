@@ -292,18 +292,45 @@ spw_sync_serve(struct spw_drainer *d)
 	for_asked(d, answer_file);
 }
 
+/* The tiers fill up with promises: home is asked to keep them. */
+void
+spw_sync_relieve(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+
+	if (!spw_store_is_short(d))
+		return;
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+		struct spw_file *f = &map->files[i];
+
+		if (!spw_store_has_promised(d, i, UINT64_MAX) ||
+		    atomic_load(&f->asked) != atomic_load(&f->done))
+			continue;
+		atomic_fetch_add(&f->asked, 1);
+		atomic_fetch_or(&map->asks[i / 64], 1ull << i % 64);
+	}
+}
+
 int
 spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
+	struct spw_home *h = &d->homes[file];
 	int fd, r;
 
-	if (!spw_store_has_promised(d, file, seq))
+	if (!d->store)
 		return 0;
+	if (!spw_store_has_promised(d, file, seq)) {
+		r = h->dropped ? spw_store_sync(d) : 0;
+		h->dropped &= r < 0;
+		return r;
+	}
 	fd = spw_home_open(d, file);
 	r = fd < 0 ? fd : (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
 	if (r < 0)
 		return r;
-	d->homes[file].unsynced = false;
+	h->unsynced = false;
 	spw_store_release(d, file, seq);
-	return spw_store_sync(d);
+	r = spw_store_sync(d);
+	h->dropped = r < 0;
+	return r;
 }

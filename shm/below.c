@@ -8,8 +8,8 @@
 
 enum { TRIES = 64, WAIT_US = 50, LOOK_MS = 100 };
 
-int (*spw_below_serve)(struct spw_me *me, const struct spw_key *first,
-		       uint32_t count);
+const struct spw_me *spw_below_self;
+int (*spw_below_serve)(const struct spw_key *first, uint32_t count);
 
 uint32_t
 spw_below_bucket(const struct spw_map *map, uint32_t file, uint32_t file_gen,
@@ -191,8 +191,8 @@ spw_below_fetch(struct spw_me *me, const struct spw_key *first,
 	uint32_t hinted;
 	int r;
 
-	if (spw_below_serve)
-		return spw_below_serve(me, first, count);
+	if (me == spw_below_self)
+		return spw_below_serve(first, count);
 	/* A handler that reads would ask through the same lane. */
 	spw_guard_enter();
 	hinted = atomic_load(&want->asked);
@@ -210,7 +210,7 @@ spw_below_hint(struct spw_me *me, const struct spw_key *first,
 	struct spw_want *want = &me->lane->want;
 
 	spw_guard_enter();
-	if (!spw_below_serve &&
+	if (me != spw_below_self &&
 	    atomic_load(&want->done) == atomic_load(&want->asked))
 		(void)ask(me, first, count);
 	spw_guard_leave();

@@ -43,8 +43,8 @@ int spw_below_fetch(struct spw_me *me, const struct spw_key *first,
 void spw_below_hint(struct spw_me *me, const struct spw_key *first,
 		    uint32_t count);
 
-/* Set by the drainer in its own process: it cannot ask itself. */
-extern int (*spw_below_serve)(struct spw_me *me, const struct spw_key *first,
-			      uint32_t count);
+/* Set by the drainer, who cannot ask himself. */
+extern const struct spw_me *spw_below_self;
+extern int (*spw_below_serve)(const struct spw_key *first, uint32_t count);
 
 #endif

@@ -61,6 +61,9 @@ void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
  * drainer held. Sets file.size. */
 void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
 
+/* Notes it for whoever replays the file's objects (file.low). */
+void spw_gate_note_cut(struct spw_file *f, uint64_t size);
+
 /* Truncates: the kernel's part is truncate(arg), 0 or a negative errno. Who
  * dies in here has either not begun or is finished by the drainer. */
 int spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
@@ -80,6 +83,11 @@ spw_gate_wake(struct spw_map *map)
 
 /* Wakes it even if it only waits for its delay to pass. */
 void spw_gate_hurry(struct spw_map *map);
+
+/* Before somebody may append to the file: from now on who moves its end holds
+ * file.append, as appenders do, so that none of them finds an end that is not
+ * there any more. */
+void spw_gate_appends(struct spw_me *me, uint32_t file);
 
 /* Waits up to ms for slots to come free; false when none did. */
 bool spw_gate_wait_room(struct spw_me *me, int ms);

@@ -195,6 +195,14 @@ put_quoted(struct spw_text *t, const char *s, size_t n)
 	spw_text_putc(t, '"');
 }
 
+static void
+put_int(struct spw_text *t, int v)
+{
+	if (v < 0)
+		spw_text_putc(t, '-');
+	spw_text_u64(t, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
 void
 spw_text_vfmt(struct spw_text *t, const char *fmt, va_list ap)
 {
@@ -227,6 +235,9 @@ spw_text_vfmt(struct spw_text *t, const char *fmt, va_list ap)
 			break;
 		case 'u':
 			spw_text_u64(t, va_arg(ap, unsigned));
+			break;
+		case 'd':
+			put_int(t, va_arg(ap, int));
 			break;
 		case 'l':
 			spw_text_u64(t, va_arg(ap, uint64_t));

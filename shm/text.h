@@ -50,6 +50,7 @@ size_t spw_text_char(const char *s, size_t n);
  *   %Q  the same of (pointer, size_t)
  *   %E  (pointer, size_t), escaped
  *   %u  unsigned                %l  uint64_t
+ *   %d  int
  *   %z  uint64_t as a size      %o  unsigned as four octal digits
  *   %%  a percent sign
  */

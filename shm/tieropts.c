@@ -16,9 +16,9 @@ static const struct codec {
 } codecs[SPW_PINS] = {
 	[SPW_PIN_NONE] = { "", 1, 0 },
 	[SPW_PIN_RAW] = { "raw", 1, 0 },
-	[SPW_PIN_LZ4] = { "lz4", 1, 12 },
-	[SPW_PIN_ZSTD] = { "zstd", 1, 22 },
-	[SPW_PIN_BROTLI] = { "brotli", 0, 11 },
+#define X(c, number, name, low, high) [SPW_PIN_##c] = { name, low, high },
+	SPW_CODEC_LINES(X)
+#undef X
 };
 
 static const char *const key_names[SPW_KEYS] = {
@@ -175,13 +175,27 @@ blame_option(struct spw_tierparser *p, struct spw_slice name)
 	return -EINVAL;
 }
 
+/* A whole number, perhaps negative, that the codec has as a level. */
+static bool
+is_level_of(const struct codec *c, const char *s, size_t n, int8_t *ret_level)
+{
+	bool negative = n && *s == '-';
+	uint64_t v;
+
+	if (spw_size_number(s + negative, n - negative, &v) < 0
+	    || v > INT8_MAX)
+		return false;
+	*ret_level = negative ? -(int8_t)v : (int8_t)v;
+	return *ret_level >= c->low && *ret_level <= c->high;
+}
+
 static int
 parse_codec(struct spw_tierparser *p, unsigned pin, struct spw_slice opt,
 	    struct spw_slice value)
 {
 	const struct codec *c = &codecs[pin];
 	struct spw_diag *d;
-	uint64_t level;
+	int8_t level;
 
 	if (p->tier->codec != SPW_PIN_NONE) {
 		d = spw_tierparse_blame(p, SPW_E180, opt);
@@ -193,10 +207,7 @@ parse_codec(struct spw_tierparser *p, unsigned pin, struct spw_slice opt,
 	p->tier->codec = pin;
 	if (value.at == 0)
 		return 0;
-	if (c->low <= c->high
-	    && !spw_size_number(spw_slice_text(p, value), value.len,
-				&level)
-	    && level >= (uint64_t)c->low && level <= (uint64_t)c->high) {
+	if (is_level_of(c, spw_slice_text(p, value), value.len, &level)) {
 		p->tier->level = level;
 		return 0;
 	}
@@ -204,8 +215,8 @@ parse_codec(struct spw_tierparser *p, unsigned pin, struct spw_slice opt,
 	spw_diag_cause(d, "%s has no level %Q", c->name,
 		       spw_slice_text(p, value), value.len);
 	if (c->low <= c->high)
-		spw_diag_hint(d, "write %s=%u to %s=%u", c->name,
-			      (unsigned)c->low, c->name, (unsigned)c->high);
+		spw_diag_hint(d, "write %s=%d to %s=%d", c->name, c->low,
+			      c->name, c->high);
 	else
 		spw_diag_hint(d, "write %s alone", c->name);
 	return -EINVAL;

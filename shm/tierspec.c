@@ -385,7 +385,7 @@ parse_tier(struct spw_tierparser *p, struct spw_slice s)
 	}
 	p->tier = &list->tier[list->n++];
 	*p->tier = (struct spw_tierspec){
-		.level = -1, .at = s.at, .len = s.len,
+		.level = SPW_LEVEL_DEFAULT, .at = s.at, .len = s.len,
 	};
 	return parse_parts(p);
 }

@@ -4,6 +4,7 @@
 #ifndef SPW_SHM_TIERSPEC_H
 #define SPW_SHM_TIERSPEC_H
 
+#include "shm/codecs.h"
 #include "shm/diag.h"
 #include "shm/machine.h"
 #include "shm/paths.h"
@@ -40,12 +41,14 @@ enum spw_tierspec_kind {
 
 enum spw_tierspec_codec {		/* pinned by an option */
 	SPW_PIN_NONE,			/* the planner chooses */
-	SPW_PIN_RAW,
-	SPW_PIN_LZ4,
-	SPW_PIN_ZSTD,
-	SPW_PIN_BROTLI,
+	SPW_PIN_RAW = SPW_CODEC_NONE + 1,
+#define X(c, number, name, low, high) SPW_PIN_##c = (number) + 1,
+	SPW_CODEC_LINES(X)
+#undef X
 	SPW_PINS
 };
+
+#define SPW_LEVEL_DEFAULT INT8_MIN	/* none was given */
 
 enum spw_tierspec_key {
 	SPW_KEY_ENDPOINT,
@@ -59,7 +62,7 @@ enum spw_tierspec_cap { SPW_CAP_AUTO, SPW_CAP_BYTES, SPW_CAP_PERCENT };
 struct spw_tierspec {
 	enum spw_tierspec_kind kind;
 	enum spw_tierspec_codec codec;
-	int8_t level;			/* of the codec; -1: its default */
+	int8_t level;			/* of the codec */
 	enum spw_tierspec_cap cap;
 	uint8_t percent;		/* for SPW_CAP_PERCENT */
 	uint64_t capacity;		/* bytes; 0 until known */

@@ -4,8 +4,7 @@
 
 . tests/functions.sh
 export SPILLWAY_JOB=full
-echo enospc-after=100000 >"$scratch/control"
-slow_mount control="$scratch/control"
+slow_mount enospc-after=100000
 
 cd "$scratch/slow"
 head -c 400000 /dev/urandom >"$scratch/data"
@@ -28,6 +27,6 @@ grep -q 'No space left on device.*\[W162\]' "$scratch/err" ||
 	fail "$(cat "$scratch/err")"
 
 # There is room again: the agent has not given up.
-echo enospc-after=-1 >"$scratch/control"
+echo enospc-after=-1 >.slowfs-control
 "$spillway" drain --wait --timeout 30s >"$scratch/out"
 same_bytes file "$scratch/data"

@@ -356,7 +356,9 @@ test_codec(void)
 static void
 test_registry(void)
 {
-	static const char *const names[] = { "none", "lz4", "zstd", "brotli" };
+	static const char *const names[] = {
+		"none", "lz4", "zstd", "brotli", "deflate", "lzma",
+	};
 	const struct spw_codec_slot *slot;
 	size_t i;
 
@@ -375,6 +377,30 @@ test_registry(void)
 	CHECK(!spw_codec_by_name("lz5"));
 }
 
+/* Each choice once, and every codec in it. */
+static void
+test_pool(void)
+{
+	const struct spw_codec_choice *c, *other;
+	unsigned int seen = 0;
+	size_t i, k;
+
+	for (i = 0; (c = spw_codec_pool(i)); i++) {
+		CHECK(c->id < SPW_CODECS);
+		seen |= 1u << c->id;
+		for (k = 0; k < i; k++) {
+			other = spw_codec_pool(k);
+			CHECK(other->id != c->id || other->level != c->level);
+		}
+		codec = spw_codec_by_id(c->id);
+		if (codec)
+			CHECK(c->level >= codec->min_level &&
+			      c->level <= codec->max_level);
+	}
+	CHECK(seen == (1u << SPW_CODECS) - 1);
+	CHECK(spw_codec_pool(0)->id == SPW_CODEC_NONE);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -389,6 +415,7 @@ main(int argc, char **argv)
 	CHECK(spw_codec_by_id(SPW_CODEC_NONE) == &spw_codec_none);
 	CHECK(spw_codec_load(argc > 1 ? argv[1] : NULL) >= 1);
 	test_registry();
+	test_pool();
 	for (i = 0; (slot = spw_codec_slot(i)); i++) {
 		codec = slot->codec;
 		absent += !codec;

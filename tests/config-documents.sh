@@ -34,7 +34,19 @@ kinds=$(sed -n '/spw_tierkinds\[/,/^};/s/.*= { "\([a-z0-9]*\)",.*/\1/p' \
 same kinds "$kinds" "$(sed -n '/^=head1 KINDS/,/^=head1 PLACES/p' \
 	tools/spillway-tiers.pod | items /dev/stdin)"
 
-options=$(sed -n '/codecs\[SPW_PINS\]/,/^};/s/.*{ "\([a-z0-9]\{1,\}\)",.*/\1/p
+# Of each codec: name, number, levels.
+codecs=$(sed -n 's/^	X([A-Z0-9]*, \([0-9]*\), "\([a-z0-9]*\)", \([-0-9]*\),'\
+' \([-0-9]*\)).*/\2 \1 \3 to \4/p' shm/codecs.h)
+same codecs "$codecs" "$(sed '/^=head1 PREFILTERS/,$d' \
+	tiers/spillway-codecs.pod | sed -n 's/^ \([a-z0-9]*\)  *\([0-9]*\)  *'\
+'\([-0-9]* to [-0-9]*\) .*/\1 \2 \3/p')"
+
+same prefilters "$(sed -n 's/^	\[SPW_FILTER_[A-Z_]*\] = { "\([^"]*\)".*/\1/p' \
+	tiers/filter.c)" "$(sed -n '/^=head1 PREFILTERS/,/^=head1 MODULES/s/'\
+'^ \([a-z+-]*\)  *[0-9] .*/\1/p' tiers/spillway-codecs.pod)"
+
+options=$(cut -d ' ' -f 1 <<<"$codecs"
+	sed -n 's/^	\[SPW_PIN_RAW\] = { "\([a-z]*\)",.*/\1/p
 	/key_names\[/,/^};/s/.*= "\(.*\)",/\1/p' shm/tieropts.c)
 same "options of tiers" "$options" "$(sed -n \
 	'/^=head1 OPTIONS/,/^=head2/p' tools/spillway-tiers.pod |

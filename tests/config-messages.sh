@@ -129,13 +129,13 @@ says 125 tiers 'nvme:/a+zst=3' <<'EOF'
 spillway: error: SPILLWAY_TIERS, tier 1: tier nvme has no option "zst"
     nvme:/a+zst=3
             ^^^
-    hint: did you mean zstd? it takes: raw lz4 zstd brotli  [E188]
+    hint: did you mean zstd? it takes: raw lz4 zstd brotli deflate lzma  [E188]
 EOF
 says 125 tiers 'nvme:/a+zstd=99' <<'EOF'
 spillway: error: SPILLWAY_TIERS, tier 1: zstd has no level "99"
     nvme:/a+zstd=99
                  ^^
-    hint: write zstd=1 to zstd=22  [E189]
+    hint: write zstd=-5 to zstd=19  [E189]
 EOF
 says 125 tiers 'ram:/dev/shm@1G' <<'EOF'
 spillway: error: SPILLWAY_TIERS, tier 1: tier ram has no place

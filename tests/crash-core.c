@@ -129,7 +129,9 @@ open_as(struct core_door *c, const char *name, struct spw_target *ret_target,
 			ret_ofd) < 0 ||
 	    spw_proc_set_fd(&c->me, c->proc, seen.fd, *ret_ofd + 1) < 0)
 		return false;
-	*ret_target = (struct spw_target){ file, seen.fd, true };
+	*ret_target = (struct spw_target){
+		.file = file, .fd = seen.fd, .readable = true,
+	};
 	return true;
 }
 

@@ -18,10 +18,24 @@ points()
 	echo $names
 }
 
-for kind in bb; do
+# crash KIND POINT...: on a disk, and in memory.
+crash()
+{
 	for place in "$scratch" "$shm_dir"; do
-		# shellcheck disable=SC2046
-		"$top_builddir/tests/crash-tiers" $kind "$place" $rounds \
-			$(points $kind)
+		"$top_builddir/tests/crash-tiers" "$1" "$place" $rounds \
+			"${@:2}"
 	done
-done
+}
+
+crash bb $(points bb)
+crash nvme $(points nvme)
+SPILLWAY_IO=threads crash nvme
+
+# Two of the points are passed where libpmem sees persistent memory.
+if [ -e "$top_builddir/.libs/tier-pmem.so" ]; then
+	export PMEM_IS_PMEM_FORCE=1
+	crash pmem $(points pmem)
+	PMEM_NO_FLUSH=1 crash pmem
+	export PMEM_IS_PMEM_FORCE=0
+	crash pmem $(points pmem | sed 's/pmem-slot//; s/pmem-drained//')
+fi

@@ -24,7 +24,7 @@ static void *contexts[256];
 static const struct spw_codec *
 get_codec(uint8_t byte)
 {
-	const uint8_t id = byte % (SPW_CODEC_BROTLI + 1);
+	const uint8_t id = byte % SPW_CODECS;
 	const struct spw_codec *codec;
 
 	if (!packed.map) {
@@ -45,7 +45,7 @@ get_codec(uint8_t byte)
 #ifndef SPW_REPLAY
 __attribute__((section("__libfuzzer_extra_counters")))
 #endif
-static uint8_t reached[SPW_CODEC_BROTLI + 1][2][32];
+static uint8_t reached[SPW_CODECS][2][32];
 
 #define UNTOUCHED 0xa5
 
@@ -127,57 +127,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 #ifdef SPW_REPLAY
 
-#include <dirent.h>
-
-static void
-replay(const char *path)
-{
-	uint8_t *data = malloc(LARGEST + 1), *exact;
-	FILE *file = fopen(path, "rb");
-	size_t n;
-
-	CHECK(data && file);
-	n = fread(data, 1, LARGEST + 1, file);
-	fclose(file);
-	exact = realloc(data, n ? n : 1);	/* its end is its end */
-	CHECK(exact);
-	(void)LLVMFuzzerTestOneInput(exact, n);
-	free(exact);
-}
-
-static void
-replay_corpus(void)
-{
-	const char *srcdir = getenv("srcdir");
-	const struct dirent *entry;
-	char dir[3072], path[4096];
-	int files = 0;
-	DIR *d;
-
-	snprintf(dir, sizeof(dir), "%s/tests/corpus/codec",
-		 srcdir ? srcdir : ".");
-	CHECK(d = opendir(dir));
-	while ((entry = readdir(d))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		replay(path);
-		files++;
-	}
-	closedir(d);
-	printf("%d files\n", files);
-	CHECK(files > 0);
-}
+#include "tests/replay.h"
 
 int
 main(int argc, char **argv)
 {
 	size_t i;
 
-	for (i = 1; i < (size_t)argc; i++)
-		replay(argv[i]);
-	if (argc == 1)
-		replay_corpus();
+	replay(argc, argv, "codec", LARGEST);
 	for (i = 0; i < ARRAY_LEN(contexts); i++)
 		if (contexts[i])
 			spw_codec_by_id((uint8_t)i)->ctx_free(contexts[i]);

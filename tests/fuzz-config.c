@@ -287,47 +287,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 #ifdef SPW_REPLAY
 
-#include <dirent.h>
-
-static void
-replay(const char *path)
-{
-	static uint8_t buf[LARGEST + 1];
-	FILE *f = fopen(path, "rb");
-	size_t n;
-
-	MUST(f);
-	n = fread(buf, 1, sizeof(buf), f);
-	fclose(f);
-	LLVMFuzzerTestOneInput(buf, n);
-}
+#include "tests/replay.h"
 
 int
 main(int argc, char **argv)
 {
-	const char *top = getenv("srcdir");
-	char dir[4096], path[8192];
-	struct dirent *e;
-	int count = 0;
-	DIR *d;
-
-	for (int i = 1; i < argc; i++)
-		replay(argv[i]);
-	if (argc > 1)
-		return 0;
-	snprintf(dir, sizeof(dir), "%s/tests/corpus/config", top ? top : ".");
-	d = opendir(dir);
-	MUST(d);
-	while ((e = readdir(d)) != NULL) {
-		if (e->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-		replay(path);
-		count++;
-	}
-	closedir(d);
-	printf("%d inputs\n", count);
-	return count ? 0 : 1;
+	replay(argc, argv, "config", LARGEST);
+	return 0;
 }
 
 #endif

@@ -11,19 +11,33 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/replay-object \
+	tests/replay-seed \
 	tests/replay-segment \
 	tests/tier-bb \
+	tests/tier-clean \
 	tests/tier-conformance \
+	tests/tier-damage \
+	tests/tier-pmem \
+	tests/unit-analyze \
 	tests/unit-cache-stress \
+	tests/unit-choose \
+	tests/unit-codec-ctx \
 	tests/unit-config-load \
 	tests/unit-config-messages \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
+	tests/unit-filter \
+	tests/unit-io \
+	tests/unit-monitor \
 	tests/unit-names \
 	tests/unit-object \
 	tests/unit-object-damage \
+	tests/unit-object-samples \
+	tests/unit-predict \
 	tests/unit-proc-reap \
+	tests/unit-seed \
 	tests/unit-seen \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -33,18 +47,64 @@ tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
 	tests/codec-samples.h \
 	tests/guarded.h
+tests_tier_clean_SOURCES = \
+	tests/guarded.h \
+	tests/tier-clean.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_tier_damage_SOURCES = \
+	tests/guarded.h \
+	tests/tier-damage.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
+tests_unit_analyze_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/unit-analyze.c
+tests_unit_analyze_LDADD = libback.la -lm
+tests_unit_codec_ctx_SOURCES = \
+	tests/guarded.h \
+	tests/unit-codec-ctx.c
+tests_unit_codec_ctx_LDADD = libback.la -lpthread
+tests_unit_choose_SOURCES = \
+	tests/guarded.h \
+	tests/unit-choose.c
 tests_unit_crc32c_SOURCES = \
-	tests/unit-crc32c.c \
-	tests/guarded.h
+	tests/guarded.h \
+	tests/unit-crc32c.c
+tests_unit_filter_SOURCES = \
+	tests/filter-samples.h \
+	tests/guarded.h \
+	tests/unit-filter.c
 
 tests_tier_bb_SOURCES = \
-	tests/tier-bb.c \
 	tests/guarded.h \
+	tests/tier-bb.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_faults_SOURCES = \
+	tests/guarded.h \
+	tests/tier-faults.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_tier_pmem_SOURCES = \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h \
+	tests/tier-pmem.c
+
+tests_unit_monitor_SOURCES = \
+	tests/guarded.h \
+	tests/unit-monitor.c
+tests_unit_predict_SOURCES = \
+	tests/guarded.h \
+	tests/unit-predict.c
+tests_unit_seed_SOURCES = \
+	tests/guarded.h \
+	tests/unit-seed.c
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -60,13 +120,17 @@ tests_unit_config_tiers_SOURCES = \
 	tests/unit-config.h
 
 tests_unit_object_SOURCES = \
+	tests/guarded.h \
 	tests/unit-object.c \
-	tests/unit-object.h \
-	tests/guarded.h
+	tests/unit-object.h
 tests_unit_object_damage_SOURCES = \
+	tests/guarded.h \
 	tests/unit-object-damage.c \
-	tests/unit-object.h \
-	tests/guarded.h
+	tests/unit-object.h
+tests_unit_object_samples_SOURCES = \
+	tests/guarded.h \
+	tests/unit-object-samples.c \
+	tests/unit-object.h
 
 # The wrappers themselves, in objects of their own and as plain as in the
 # preloaded library.
@@ -107,8 +171,8 @@ tests_unit_stdio_random_LDADD =
 if TILEDB_MODULE
 tests_units += tests/tiledb-open
 tests_tiledb_open_SOURCES = \
-	tests/tiledb-open.c \
 	tests/guarded.h \
+	tests/tiledb-open.c \
 	tiers/tiledb-lib.c
 tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
@@ -116,6 +180,7 @@ endif
 tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
+	tests/below-stress.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
@@ -135,8 +200,13 @@ tests_scripts = \
 	tests/crash-step.sh \
 	tests/crash-tiers.sh \
 	tests/crash-writers.sh \
+	tests/io-denied.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
+	tests/powercut-chance.sh \
+	tests/powercut-home.sh \
+	tests/powercut-log.sh \
+	tests/powercut-tree.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
@@ -166,14 +236,20 @@ tests_scripts = \
 	tests/service-life.sh \
 	tests/setup-flags.sh \
 	tests/setup-packages.sh \
+	tests/slowfs-calls.sh \
 	tests/slowfs-faults.sh \
+	tests/slowfs-rate.sh \
+	tests/slowfs-stall.sh \
 	tests/slowfs-twin.sh \
 	tests/source-layers.sh \
 	tests/source-listed.sh \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-faults.sh \
+	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
+	tests/twin-append-extend.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
@@ -193,6 +269,7 @@ tests_scripts = \
 	tests/twin-places.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
+	tests/twin-rings.sh \
 	tests/twin-signal.sh \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
@@ -202,13 +279,19 @@ tests_scripts = \
 	tests/twin-threads.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
+	tests/twin-two-jobs.sh \
 	tests/twin-unlink.sh
 
 # Programs that scripts call.
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/append-extend \
+	tests/bench-analyze \
+	tests/bench-choose \
+	tests/bench-filter \
 	tests/bench-front \
+	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
 	tests/crash-points \
@@ -226,14 +309,32 @@ tests_helpers = \
 	tests/odd-io \
 	tests/past-cache \
 	tests/pinned \
+	tests/powercut \
+	tests/powercut-log \
 	tests/random-ops \
+	tests/ring-forms \
 	tests/signal-forms \
+	tests/slowfs-calls \
+	tests/slowfs-rate \
 	tests/spawn-forms \
 	tests/stat-forms \
 	tests/stdio-forms \
 	tests/thread-forms \
-	tests/time-forms
+	tests/tier-faults \
+	tests/time-forms \
+	tests/two-jobs
 
+tests_bench_tier_SOURCES = \
+	tests/bench-tier.c \
+	tests/guarded.h
+tests_bench_choose_SOURCES = \
+	tests/bench-choose.c \
+	tests/guarded.h
+tests_bench_analyze_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-analyze.c \
+	tests/guarded.h
+tests_bench_analyze_LDADD = libback.la -lm
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h
@@ -244,8 +345,10 @@ tests_odd_io_SOURCES = \
 	tests/odd-io.c \
 	tests/told.h
 tests_past_cache_SOURCES = \
-	tests/pinned \
 	tests/past-cache.c \
+	tests/told.h
+tests_slowfs_calls_SOURCES = \
+	tests/slowfs-calls.c \
 	tests/told.h
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
@@ -253,27 +356,46 @@ tests_thread_forms_SOURCES = \
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_append_extend_LDADD =
 tests_pinned_LDADD =
+tests_ring_forms_LDADD =
 tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =
 tests_odd_io_LDADD =
 tests_past_cache_LDADD =
+tests_slowfs_calls_LDADD =
+tests_slowfs_rate_LDADD = -lpthread
 tests_thread_forms_LDADD = -lpthread
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
+tests_two_jobs_LDADD =
+
+tests_powercut_SOURCES = \
+	tests/powercut-attributes.c \
+	tests/powercut-file.c \
+	tests/powercut-names.c \
+	tests/powercut-read.c \
+	tests/powercut.c \
+	tests/powercut.h \
+	tests/record.h
+tests_powercut_LDADD =
+tests_powercut_log_SOURCES = \
+	tests/powercut-log.c \
+	tests/record.h
+tests_powercut_log_LDADD =
 
 tests_random_ops_SOURCES = \
-	tests/random-ops.c \
-	tests/random-ops.h \
 	tests/random-ops-data.c \
 	tests/random-ops-life.c \
 	tests/random-ops-model.c \
 	tests/random-ops-size.c \
-	tests/random-ops-slots.c
+	tests/random-ops-slots.c \
+	tests/random-ops.c \
+	tests/random-ops.h
 tests_random_ops_LDADD = -lpthread
 
 # The back once more, with the points where tests make it die built in.
@@ -284,16 +406,16 @@ libmortal_la_CFLAGS = $(libback_la_CFLAGS)
 libmortal_la_LIBADD = $(libback_la_LIBADD)
 
 crash_sources = \
-	tests/crash.h \
 	tests/crash-cast.c \
 	tests/crash-cast.h \
 	tests/crash-core.c \
-	tests/crash-ledger.c
+	tests/crash-ledger.c \
+	tests/crash.h
 tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
 tests_crash_preload_SOURCES = \
+	tests/crash-ledger.c \
 	tests/crash-preload.c \
-	tests/crash.h \
-	tests/crash-ledger.c
+	tests/crash.h
 tests_crash_step_SOURCES = tests/crash-step.c $(crash_sources)
 tests_crash_points_SOURCES = tests/crash-points.c $(crash_sources)
 tests_crash_points_CPPFLAGS = $(libmortal_la_CPPFLAGS)
@@ -306,6 +428,12 @@ tests_crash_tiers_SOURCES = \
 tests_crash_tiers_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_crash_tiers_LDADD = libmortal.la
 
+tests_unit_io_SOURCES = \
+	tests/guarded.h \
+	tests/unit-io.c
+tests_unit_io_CPPFLAGS = $(libmortal_la_CPPFLAGS)
+tests_unit_io_LDADD = libmortal.la
+
 # A module from another version, to be refused.
 check_LTLIBRARIES += module-old.la
 module_old_la_SOURCES = tests/module-old.c
@@ -317,13 +445,32 @@ program_interposer_la_SOURCES = tests/program-interposer.c
 program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 program_interposer_la_LDFLAGS = $(object_ldflags)
 
+# What liburing exports.
+check_LTLIBRARIES += ring-double.la
+ring_double_la_SOURCES = tests/ring-double.c
+ring_double_la_LDFLAGS = $(object_ldflags)
+
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
 tests_slowfs_SOURCES = \
-	tests/slowfs.c \
+	tests/record.h \
+	tests/slowfs-control.c \
+	tests/slowfs-data.c \
+	tests/slowfs-faults.c \
+	tests/slowfs-faults.h \
 	tests/slowfs-knobs.c \
-	tests/slowfs-knobs.h
-tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS)
+	tests/slowfs-knobs.h \
+	tests/slowfs-names.c \
+	tests/slowfs-nodes.c \
+	tests/slowfs-record.c \
+	tests/slowfs-record.h \
+	tests/slowfs-tree.c \
+	tests/slowfs-tree.h \
+	tests/slowfs-xattr.c \
+	tests/slowfs.c \
+	tests/slowfs.h
+tests_slowfs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS) \
+	-DFUSE_USE_VERSION=$(FUSE3_API)
 tests_slowfs_LDADD = $(FUSE3_LIBS) -lpthread
 endif
 
@@ -337,13 +484,13 @@ check_PROGRAMS += $(tests_units) $(tests_helpers)
 TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
 EXTRA_DIST += $(tests_scripts) \
+	tests/bench \
+	tests/each-library \
+	tests/installed.sh \
 	tests/program-functions.sh \
 	tests/program-multiprocessing.py \
 	tests/program-python-functions.sh \
 	tests/program-python-twin.py \
-	tests/bench \
-	tests/each-library \
-	tests/installed.sh \
 	tests/service \
 	tests/unit-cache-stress.tsan
 
@@ -365,10 +512,15 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
+	tests/fuzz-object \
+	tests/fuzz-seed \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
+	tests/corpus/object \
+	tests/corpus/objects \
+	tests/corpus/seed \
 	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
@@ -388,15 +540,30 @@ fuzz_link = -fsanitize=fuzzer,address,undefined
 # The same code without a fuzzer: runs over the corpus.
 tests_replay_codec_SOURCES = \
 	tests/fuzz-codec.c \
-	tests/guarded.h
+	tests/guarded.h \
+	tests/replay.h
 tests_replay_codec_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
-tests_replay_config_SOURCES = tests/fuzz-config.c
+tests_replay_config_SOURCES = \
+	tests/fuzz-config.c \
+	tests/guarded.h \
+	tests/replay.h
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_object_SOURCES = \
+	tests/fuzz-object.c \
+	tests/guarded.h \
+	tests/replay.h \
+	tests/unit-object.h
+tests_replay_object_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_seed_SOURCES = \
+	tests/fuzz-seed.c \
+	tests/guarded.h \
+	tests/replay.h
+tests_replay_seed_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
-	tests/fuzz-segment.c \
-	tests/crash.h \
 	tests/crash-core.c \
-	tests/crash-ledger.c
+	tests/crash-ledger.c \
+	tests/crash.h \
+	tests/fuzz-segment.c
 tests_replay_segment_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 
 if FUZZERS
@@ -404,6 +571,16 @@ tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
 tests_fuzz_config_CFLAGS = $(fuzz_cflags)
 tests_fuzz_config_LDFLAGS = $(fuzz_link)
 tests_fuzz_config_LDADD = libfuzzed.la
+tests_fuzz_object_SOURCES = $(tests_replay_object_SOURCES)
+tests_fuzz_object_CFLAGS = $(fuzz_cflags)
+tests_fuzz_object_LDFLAGS = $(fuzz_link)
+tests_fuzz_object_LDADD = libfuzzed.la
+EXTRA_tests_fuzz_object_DEPENDENCIES = \
+	$(EXTRA_tests_fuzz_codec_DEPENDENCIES)
+tests_fuzz_seed_SOURCES = $(tests_replay_seed_SOURCES)
+tests_fuzz_seed_CFLAGS = $(fuzz_cflags)
+tests_fuzz_seed_LDFLAGS = $(fuzz_link)
+tests_fuzz_seed_LDADD = libfuzzed.la
 tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
 tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
 tests_fuzz_segment_LDFLAGS = $(fuzz_link)

@@ -12,14 +12,16 @@ may_need()
 	codec-lz4) echo 'liblz4' ;;
 	codec-zstd) echo 'libzstd' ;;
 	codec-brotli) echo 'libbrotli(enc|dec)' ;;
+	codec-deflate) echo 'libdeflate' ;;
+	codec-lzma) echo 'liblzma' ;;
+	tier-pmem) echo 'libpmem' ;;
 	tiledb) echo 'nothing' ;;
 	*) fail "$1 is not known here" ;;
 	esac
 }
 
 seen=0
-for module in "$top_builddir"/.libs/codec-*.so "$top_builddir"/.libs/tiledb.so
-do
+for module in "$top_builddir"/.libs/{codec-*,tier-*,tiledb}.so; do
 	[ -e "$module" ] || continue
 	seen=$((seen + 1))
 	name=$(basename "$module" .so)

@@ -23,13 +23,14 @@ expect()
 # without_library MODULE: a copy that asks for a library nobody has.
 without_library()
 {
-	sed 's/\(lib[a-z0-9]*\.so\.\)1/\1X/g' "$built/$1.so" >"modules/$1.so"
+	sed "s/\(lib${1#codec-}[a-z]*\.so\.\)[0-9]/\1X/g" "$built/$1.so" \
+		>"modules/$1.so"
 }
 
 # Nothing there: no module is an error, and the rest works.
 expect none yes 'built in'
 expect crc32c yes
-for codec in lz4 zstd brotli; do
+for codec in lz4 zstd brotli deflate lzma; do
 	expect $codec no "codec-$codec.so is not in modules$"
 done
 expect tiledb no "tiledb.so is not in modules$"
@@ -45,8 +46,8 @@ expect zstd no 'codec-zstd.so is not a module of ours$'
 
 # A module of another version, and one under another name.
 cp "$built/module-old.so" modules/codec-lz4.so
-expect lz4 no 'codec-lz4.so has module version 0, this engine needs 1$'
-for from in lz4 zstd brotli; do
+expect lz4 no 'codec-lz4.so has module version 1, this engine needs 2$'
+for from in lz4 zstd brotli deflate lzma; do
 	[ -e "$built/codec-$from.so" ] || continue
 	to=zstd
 	[ $from != zstd ] || to=lz4
@@ -61,13 +62,13 @@ for from in lz4 zstd brotli; do
 	rm modules/codec-$from.so
 
 	cp "$built/codec-$from.so" modules/
-	expect $from yes "lib$from [0-9]+\.[0-9]+\.[0-9]+$"
+	expect $from yes "lib$from [0-9]+(\.[0-9]+)+$"
 	expect none yes
 done
 
 # In the build tree nobody has to say where modules are.
 list=$("$top_builddir/tests/list-features")
-for from in lz4 zstd brotli; do
+for from in lz4 zstd brotli deflate lzma; do
 	state=no
 	[ ! -e "$built/codec-$from.so" ] || state=yes
 	grep -Eq "^codec +$from +$state " <<<"$list" ||

@@ -1,164 +1,102 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slowfs-knobs.c -- how slow and how faulty slowfs is at the moment */
+/* slowfs-knobs.c -- the settings of slowfs as text */
 
 #include <errno.h>
-#include <pthread.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "tests/slowfs-knobs.h"
 
-struct knobs {
-	int64_t bandwidth, latency, shorten, enospc_after, eio_after;
-	int64_t eio_fsync;
+#define NUMBER(key, name) { key, offsetof(struct knobs, name), 0 }
+#define PATTERN(key, name) { key, offsetof(struct knobs, name), 1 }
+
+static const struct key {
+	const char *key;
+	size_t offset;
+	int is_pattern;
+} keys[] = {
+	NUMBER("bandwidth", bandwidth),
+	NUMBER("latency", latency),
+	NUMBER("short", shorten),
+	NUMBER("enospc-after", enospc_after),
+	NUMBER("edquot-after", edquot_after),
+	NUMBER("eio-after", eio_after),
+	PATTERN("only", only),
+	PATTERN("eio-write", eio_write),
+	PATTERN("eio-read", eio_read),
+	PATTERN("eio-fsync", eio_fsync),
+	PATTERN("stall", stall),
+	PATTERN("vanish", vanish),
 };
 
-static struct knobs start_knobs = { .enospc_after = -1, .eio_after = -1 };
-static struct knobs knobs = { .enospc_after = -1, .eio_after = -1 };
-static const char *control;		/* NULL: knobs never change */
-static struct stat seen;			/* control, when last read */
-static int64_t written;			/* since the knobs were last set */
-static int64_t link_free_at;		/* ns; when the shared link is idle */
-static pthread_mutex_t knobs_lock = PTHREAD_MUTEX_INITIALIZER;
+#define NKEYS (sizeof(keys) / sizeof(keys[0]))
+
+static int64_t *
+number_of(const struct key *key, const struct knobs *k)
+{
+	return (int64_t *)((char *)k + key->offset);
+}
+
+static char *
+pattern_of(const struct key *key, const struct knobs *k)
+{
+	return (char *)k + key->offset;
+}
 
 static int
-set_one(struct knobs *k, const char *text)
+set_one(const struct key *key, const char *value, struct knobs *ret_k)
 {
-	static const struct {
-		const char *key;
-		size_t offset;
-	} keys[] = {
-		{ "bandwidth=", offsetof(struct knobs, bandwidth) },
-		{ "latency=", offsetof(struct knobs, latency) },
-		{ "short=", offsetof(struct knobs, shorten) },
-		{ "enospc-after=", offsetof(struct knobs, enospc_after) },
-		{ "eio-after=", offsetof(struct knobs, eio_after) },
-		{ "eio-fsync=", offsetof(struct knobs, eio_fsync) },
-	};
-	size_t i, n;
+	int64_t n;
 	char *end;
 
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		n = strlen(keys[i].key);
-		if (strncmp(text, keys[i].key, n))
-			continue;
-		*(int64_t *)((char *)k + keys[i].offset) =
-			strtoll(text + n, &end, 10);
-		return end != text + n && (!*end || *end == '\n') ? 0 : -EINVAL;
+	if (key->is_pattern) {
+		strcpy(pattern_of(key, ret_k), value);
+		return 0;
 	}
-	return -EINVAL;
+	errno = 0;
+	n = strtoll(value, &end, 10);
+	if (end == value || *end || errno)
+		return -EINVAL;
+	*number_of(key, ret_k) = n;
+	return 0;
 }
 
 int
-knobs_set(const char *text)
+knobs_parse(const char *line, size_t n, struct knobs *ret_k)
 {
-	int r;
+	char text[PATTERN_SIZE];
+	char *value;
+	size_t i;
 
-	if (!strncmp(text, "control=", 8)) {
-		control = text + 8;
-		return 0;
-	}
-	r = set_one(&start_knobs, text);
-	knobs = start_knobs;
-	return r;
+	if (n >= sizeof(text))
+		return -EINVAL;
+	memcpy(text, line, n);
+	text[n] = 0;
+	value = strchr(text, '=');
+	if (!value)
+		return -EINVAL;
+	*value++ = 0;
+	for (i = 0; i < NKEYS; i++)
+		if (!strcmp(text, keys[i].key))
+			return set_one(&keys[i], value, ret_k);
+	return -EINVAL;
 }
 
-/* Called with knobs_lock held.  A missing or half-written file changes
- * nothing; it is read again when it changes again. */
-static void
-read_control(void)
+size_t
+knobs_print(const struct knobs *k, char *buf, size_t size)
 {
-	struct knobs k = start_knobs;
-	char line[128];
-	struct stat st;
-	FILE *f;
+	size_t i, used = 0;
 
-	if (!control || stat(control, &st) < 0)
-		return;
-	if (st.st_ino == seen.st_ino && st.st_size == seen.st_size &&
-	    !memcmp(&st.st_mtim, &seen.st_mtim, sizeof(st.st_mtim)))
-		return;
-	f = fopen(control, "r");
-	if (!f || fstat(fileno(f), &st) < 0)
-		goto out;
-	while (fgets(line, sizeof(line), f))
-		if (line[0] != '\n' && set_one(&k, line) < 0)
-			fprintf(stderr, "slowfs: %s: cannot read: %s",
-				control, line);
-	seen = st;
-	knobs = k;
-	written = 0;
-out:
-	if (f)
-		fclose(f);
-}
-
-static int64_t
-now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
-void
-knobs_take_time(size_t n)
-{
-	struct timespec ts;
-	int64_t until;
-
-	pthread_mutex_lock(&knobs_lock);
-	read_control();
-	until = now_ns();
-	if (knobs.bandwidth > 0) {
-		if (link_free_at > until)
-			until = link_free_at;
-		until += (int64_t)(n * 1e9 / knobs.bandwidth);
-		link_free_at = until;
-	}
-	until += knobs.latency * 1000000;
-	pthread_mutex_unlock(&knobs_lock);
-
-	ts.tv_sec = until / 1000000000;
-	ts.tv_nsec = until % 1000000000;
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) ==
-	       EINTR)
-		;
-}
-
-int64_t
-knobs_admit_write(int64_t n)
-{
-	int64_t limit, r = n;
-
-	pthread_mutex_lock(&knobs_lock);
-	read_control();
-	if (knobs.shorten > 0 && r > knobs.shorten)
-		r = knobs.shorten;
-	limit = knobs.enospc_after;
-	if (limit >= 0 && written + r > limit)
-		r = limit > written ? limit - written : -ENOSPC;
-	limit = knobs.eio_after;
-	if (r > 0 && limit >= 0 && written + r > limit)
-		r = limit > written ? limit - written : -EIO;
-	if (r > 0)
-		written += r;
-	pthread_mutex_unlock(&knobs_lock);
-	return r;
-}
-
-bool
-knobs_fsync_fails(void)
-{
-	bool fails;
-
-	pthread_mutex_lock(&knobs_lock);
-	read_control();
-	fails = knobs.eio_fsync;
-	pthread_mutex_unlock(&knobs_lock);
-	return fails;
+	for (i = 0; i < NKEYS && used < size; i++)
+		if (keys[i].is_pattern)
+			used += (size_t)snprintf(buf + used, size - used,
+				"%s=%s\n", keys[i].key,
+				pattern_of(&keys[i], k));
+		else
+			used += (size_t)snprintf(buf + used, size - used,
+				"%s=%" PRId64 "\n", keys[i].key,
+				*number_of(&keys[i], k));
+	return used < size ? used : size;
 }

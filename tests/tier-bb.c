@@ -262,6 +262,7 @@ main(void)
 	test_places();
 	test_damage();
 	test_many();
+	kit_half_discarded("bb", place);
 	CHECK(rmdir(place) == 0);	/* nothing is left of any share */
 	CHECK(!mkdir(place, 0700));
 	test_strangers();

@@ -3,7 +3,7 @@
 
 #include "tests/tier-kit.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <string.h>
@@ -131,9 +131,9 @@ kit_open(const char *kind, const char *place, const char *owner,
 {
 	struct spw_tier_setup setup = { .place = place, .owner = owner,
 					.capacity = capacity, .create = true };
-	const struct spw_tier_ops *ops = &spw_tier_bb;
+	const struct spw_tier_ops *ops = spw_tier_by_kind(kind);
 
-	CHECK(!strcmp(ops->kind, kind));
+	CHECK(ops);
 	return ops->open(&setup, ret_tier);
 }
 
@@ -145,6 +145,7 @@ count(void *arg, const struct spw_tier_found *f)
 	c->whole += f->err == 0;
 	c->bad += f->err != 0;
 	c->bytes += f->len;
+	c->whole_bytes += f->err ? 0 : f->len;
 	CHECK(f->where && f->where[0]);
 	return 0;
 }
@@ -156,4 +157,31 @@ kit_count(struct spw_tier *t)
 
 	CHECK(!t->ops->list(t, count, &c));
 	return c;
+}
+
+void
+kit_half_discarded(const char *kind, const char *place)
+{
+	struct spw_tier_setup setup = { .place = place, .owner = "half",
+					.look_only = true };
+	char path[PATH_MAX];
+	struct spw_tier *t;
+	void *buf = kit_buffer();
+
+	CHECK(!kit_open(kind, place, "half", 1 << 20, &t));
+	(void)kit_put(t, buf, kit_make(buf, 1, 5000));
+	CHECK(kit_count(t).whole == 1);
+	CHECK(!t->ops->close(t, false));
+	CHECK(snprintf(path, sizeof(path), "%s/spillway-%u/half/%s.gone",
+		       place, (unsigned)geteuid(), kind) < PATH_MAX);
+	CHECK(close(open(path, O_WRONLY | O_CREAT, 0600)) == 0);
+	CHECK(!spw_tier_by_kind(kind)->open(&setup, &t));
+	CHECK(kit_count(t).whole == 0);
+	CHECK(!t->ops->close(t, false));
+	CHECK(!kit_open(kind, place, "half", 1 << 20, &t));
+	CHECK(kit_count(t).whole == 0 && access(path, F_OK) < 0);
+	(void)kit_put(t, buf, kit_make(buf, 2, 5000));
+	CHECK(kit_count(t).whole == 1);
+	CHECK(!t->ops->close(t, true));
+	free(buf);
 }

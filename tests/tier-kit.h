@@ -28,10 +28,14 @@ void kit_remove(char *dir);
 int kit_open(const char *kind, const char *place, const char *owner,
 	     uint64_t capacity, struct spw_tier **ret_tier);
 
-/* What a share holds: objects, stored bytes, damaged ones; or one of them. */
+/* A share that was being discarded when its drainer died shows nothing, and
+ * is empty when it is opened. */
+void kit_half_discarded(const char *kind, const char *place);
+
+/* What a share holds: objects, stored bytes, damaged ones. */
 struct kit_count {
 	unsigned whole, bad;
-	uint64_t bytes;
+	uint64_t bytes, whole_bytes;
 };
 struct kit_count kit_count(struct spw_tier *t);
 

@@ -9,7 +9,12 @@
  * segment is too small for both and for the idle lanes, so blocks come and
  * go all the time.
  *
- * unit-cache-stress [SECONDS [SEED]]; SPILLWAY_CHECK_LONG=1 means a minute.
+ * With a directory the drainer sends blocks down to a tier there whenever it
+ * can and brings them home seldom, so that most reads and pieces of writes
+ * have to fetch.
+ *
+ * unit-cache-stress [SECONDS [SEED [DIRECTORY]]]; SPILLWAY_CHECK_LONG=1 means
+ * a minute.
  * For ThreadSanitizer: tests/unit-cache-stress.tsan names what is meant.
  */
 #include <errno.h>
@@ -20,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "planner/drain.h"
+#include "planner/drainer.h"
 #include "shm/cache.h"
 #include "shm/gate.h"
 
@@ -46,6 +51,8 @@ static uint64_t model_size;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool over, drained;
 static uint64_t seed = 1;
+static uint32_t asks_seen;		/* by the drainer */
+static const char *below;		/* directory of the tier, or NULL */
 
 static void
 check(bool fine, const char *what)
@@ -253,6 +260,20 @@ work(void *arg)
 	return NULL;
 }
 
+/* As if memory were always short and home far away. */
+static void
+push_down(struct spw_drainer *d)
+{
+	spw_attend(d);
+	(void)spw_spill(d, 64);
+	for (int i = 0; i < 20; i++)
+		spw_evict(d);
+	if (atomic_load(&map.seg->asks) != asks_seen) {
+		asks_seen = atomic_load(&map.seg->asks);
+		(void)spw_pass(d, true);
+	}
+}
+
 static void *
 drain(void *unused)
 {
@@ -260,9 +281,14 @@ drain(void *unused)
 
 	(void)unused;
 	check(spw_drainer_start(&map, SPW_HOST_THREAD, &d) == 0, "no drainer");
-	while (!atomic_load(&drained))
-		spw_drainer_serve(d, 5);
+	for (uint64_t i = 0; !atomic_load(&drained); i++) {
+		if (!below || i % 64 == 0)
+			spw_drainer_serve(d, 5);
+		else
+			push_down(d);
+	}
 	check(spw_drainer_finish(d, 20000) == 0, "not all came home");
+	check(!below || atomic_load(&map.seg->bytes_up), "nothing went down");
 	spw_drainer_stop(d);
 	return NULL;
 }
@@ -344,15 +370,19 @@ run(int seconds)
 	atomic_store(&drained, true);
 	pthread_join(drainer, NULL);
 	compare_home();
-	printf("%llu operations of %d threads, seed %llu\n",
-	       (unsigned long long)ops, THREADS, (unsigned long long)seed);
+	printf("%llu operations of %d threads, %llu bytes down, %llu up, "
+	       "seed %llu\n",
+	       (unsigned long long)ops, THREADS,
+	       (unsigned long long)map.seg->bytes_down,
+	       (unsigned long long)map.seg->bytes_up,
+	       (unsigned long long)seed);
 }
 
 int
 main(int argc, char **argv)
 {
 	char shm[] = "/dev/shm/spillway-unit.XXXXXX", home[] = "stress.XXXXXX";
-	char dir[512], place[SPW_SEG_PATH_MAX];
+	char dir[512], place[SPW_SEG_PATH_MAX], tiers[512];
 	const char *at = mkdtemp(shm) ? shm : ".";
 	struct spw_seg_request req = {
 		.dir = at, .job = "stress", .bytes = ROOM, .delay_ms = 1,
@@ -363,6 +393,12 @@ main(int argc, char **argv)
 	if (argc > 1)
 		seconds = atoi(argv[1]);
 	seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL);
+	if (argc > 3) {
+		below = argv[3];
+		snprintf(tiers, sizeof(tiers), "nvme:%s@64M", below);
+		req.tiers = tiers;
+		req.below = 64 << 20;
+	}
 	check(spw_seg_create(&req, &map) == 0, "no segment");
 	check(mkdtemp(home) && realpath(home, dir), home);
 	add_file(dir, "parts", THREADS * PART, &parts);

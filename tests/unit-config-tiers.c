@@ -47,12 +47,15 @@ read_back(const char *text)
 		return message();
 	for (unsigned i = 0; i < list.n; i++) {
 		const struct spw_tierspec *t = &list.tier[i];
+		char level[8] = "-";
 
+		if (t->level != SPW_LEVEL_DEFAULT)
+			snprintf(level, sizeof(level), "%d", t->level);
 		snprintf(out + strlen(out), sizeof(out) - strlen(out),
-			 "%s [%s] %d/%u/%llu %s %d", spw_tierspec_kind_name(
+			 "%s [%s] %d/%u/%llu %s %s", spw_tierspec_kind_name(
 			 t->kind), spw_tierspec_place(&list, t), t->cap,
 			 t->percent, (unsigned long long)t->capacity,
-			 spw_tierspec_codec_name(t->codec), t->level);
+			 spw_tierspec_codec_name(t->codec), level);
 		for (unsigned k = 0; k < SPW_KEYS; k++)
 			if (spw_tierspec_value(&list, t, k))
 				snprintf(out + strlen(out), sizeof(out)
@@ -67,30 +70,36 @@ read_back(const char *text)
 static void
 test_accepted(void)
 {
-	SAME(read_back(""), "ram [] 0/0/0  -1");
-	SAME(read_back(" \t\n"), "ram [] 0/0/0  -1");
-	SAME(read_back("ram"), "ram [] 0/0/0  -1");
-	SAME(read_back("ram@16G"), "ram [] 1/0/17179869184  -1");
-	SAME(read_back("ram@25%"), "ram [] 2/25/0  -1");
-	SAME(read_back("ram@auto"), "ram [] 0/0/0  -1");
-	SAME(read_back("ram@1.5GiB"), "ram [] 1/0/1610612736  -1");
-	SAME(read_back("ram@${CAP}"), "ram [] 1/0/3221225472  -1");
+	SAME(read_back(""), "ram [] 0/0/0  -");
+	SAME(read_back(" \t\n"), "ram [] 0/0/0  -");
+	SAME(read_back("ram"), "ram [] 0/0/0  -");
+	SAME(read_back("ram@16G"), "ram [] 1/0/17179869184  -");
+	SAME(read_back("ram@25%"), "ram [] 2/25/0  -");
+	SAME(read_back("ram@auto"), "ram [] 0/0/0  -");
+	SAME(read_back("ram@1.5GiB"), "ram [] 1/0/1610612736  -");
+	SAME(read_back("ram@${CAP}"), "ram [] 1/0/3221225472  -");
 	SAME(read_back("\n ram@1M\tpmem:/mnt/pmem0@64G\n"),
-	     "ram [] 1/0/1048576  -1\n"
-	     "pmem [/mnt/pmem0] 1/0/68719476736  -1");
+	     "ram [] 1/0/1048576  -\n"
+	     "pmem [/mnt/pmem0] 1/0/68719476736  -");
 	SAME(read_back("nvme:${TMPDIR}@80%+lz4"),
-	     "nvme [/tmp/a b@c+d] 2/80/0 lz4 -1");
+	     "nvme [/tmp/a b@c+d] 2/80/0 lz4 -");
 	SAME(read_back("nvme:$HOME/x%20y%40z%2Bw%25"),
-	     "nvme [/h/x y@z+w%] 0/0/0  -1");
-	SAME(read_back("nvme:///a//b/"), "nvme [/a/b] 0/0/0  -1");
+	     "nvme [/h/x y@z+w%] 0/0/0  -");
+	SAME(read_back("nvme:///a//b/"), "nvme [/a/b] 0/0/0  -");
 	SAME(read_back("bb:/bb@2T+zstd=3"),
 	     "bb [/bb] 1/0/2199023255552 zstd 3");
-	SAME(read_back("nvme:/a+raw bb:/a+brotli=0 nvme:/b+zstd=22"),
-	     "nvme [/a] 0/0/0 raw -1\nbb [/a] 0/0/0 brotli 0\n"
-	     "nvme [/b] 0/0/0 zstd 22");
+	SAME(read_back("nvme:/a+raw bb:/a+brotli=0 nvme:/b+zstd=19"),
+	     "nvme [/a] 0/0/0 raw -\nbb [/a] 0/0/0 brotli 0\n"
+	     "nvme [/b] 0/0/0 zstd 19");
+	SAME(read_back("nvme:/a+zstd=-5 bb:/a+lz4=-64 nvme:/b+zstd=-1"),
+	     "nvme [/a] 0/0/0 zstd -5\nbb [/a] 0/0/0 lz4 -64\n"
+	     "nvme [/b] 0/0/0 zstd -1");
+	SAME(read_back("nvme:/a+deflate=12 bb:/a+lzma nvme:/b+lzma=0"),
+	     "nvme [/a] 0/0/0 deflate 12\nbb [/a] 0/0/0 lzma -\n"
+	     "nvme [/b] 0/0/0 lzma 0");
 	SAME(read_back("redis://cache01:6379/0@16G+ttl=12h"),
-	     "redis [cache01:6379/0] 1/0/17179869184  -1 ttl=12h");
-	SAME(read_back("redis://host"), "redis [host] 0/0/0  -1");
+	     "redis [cache01:6379/0] 1/0/17179869184  - ttl=12h");
+	SAME(read_back("redis://host"), "redis [host] 0/0/0  -");
 	SAME(read_back("tiledb:///lustre/prj/arr+zstd=5"),
 	     "tiledb [/lustre/prj/arr] 0/0/0 zstd 5");
 	SAME(read_back("s3://lab/run42+zstd=6+region=eu-west-1"
@@ -98,8 +107,8 @@ test_accepted(void)
 	     "s3 [lab/run42] 0/0/0 zstd 6"
 	     " endpoint=https://s3.example.org:9000/x region=eu-west-1");
 	SAME(read_back("azure://c/p+endpoint=http://h gcs://b@1E"),
-	     "azure [c/p] 0/0/0  -1 endpoint=http://h\n"
-	     "gcs [b] 1/0/1152921504606846976  -1");
+	     "azure [c/p] 0/0/0  - endpoint=http://h\n"
+	     "gcs [b] 1/0/1152921504606846976  -");
 }
 
 static void
@@ -138,8 +147,15 @@ test_refused(void)
 		{ "nvme:/a%4", SPW_E187 }, { "nvme:/a%00", SPW_E187 },
 		{ "ram+lz4", SPW_E188 }, { "nvme:/a+lz5", SPW_E188 },
 		{ "nvme:/a+", SPW_E188 }, { "nvme:/a+region=x", SPW_E188 },
-		{ "nvme:/a+zstd=23", SPW_E189 }, { "nvme:/a+zstd=", SPW_E189 },
-		{ "nvme:/a+raw=1", SPW_E189 }, { "nvme:/a+lz4=0", SPW_E189 },
+		{ "nvme:/a+zstd=20", SPW_E189 }, { "nvme:/a+zstd=", SPW_E189 },
+		{ "nvme:/a+zstd=-6", SPW_E189 }, { "nvme:/a+zstd=-", SPW_E189 },
+		{ "nvme:/a+zstd=--1", SPW_E189 },
+		{ "nvme:/a+zstd=258", SPW_E189 },
+		{ "nvme:/a+zstd=-128", SPW_E189 },
+		{ "nvme:/a+raw=1", SPW_E189 }, { "nvme:/a+lz4=13", SPW_E189 },
+		{ "nvme:/a+raw=-1", SPW_E189 },
+		{ "nvme:/a+deflate=0", SPW_E189 },
+		{ "nvme:/a+lzma=10", SPW_E189 },
 		{ "s3://b+region=", SPW_E189 }, { "s3://b+region", SPW_E189 },
 		{ "s3://b+region=EU", SPW_E189 },
 		{ "s3://b+endpoint=ftp://h", SPW_E189 },

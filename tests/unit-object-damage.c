@@ -13,9 +13,11 @@ static uint8_t data[LENGTH], out[LENGTH];
 static size_t stored;
 
 static void
-make_object(uint64_t length, uint8_t codec)
+make_object(uint64_t length, uint8_t codec, struct spw_filter_spec filter)
 {
-	struct spw_object_pack pack = { .codec = codec };
+	struct spw_object_pack pack = {
+		.codec = codec, .filter = filter.id, .width = filter.width,
+	};
 	struct spw_object o = object_of(length, 4096);
 	int64_t r;
 
@@ -186,6 +188,10 @@ test_versions(void)
 	must_be_seen(obj, 200);
 	head->version = 0;
 	CHECK(parse_sealed(obj, stored) == -EBADMSG);
+	head->version = SPW_OBJECT_VERSION + 1;
+	head->size -= 8;			/* no multiple of 64 */
+	CHECK(parse_sealed(obj, stored) == -EBADMSG);
+	head->size += 8;
 	head->version = SPW_OBJECT_VERSION;
 	CHECK(parse_sealed(obj, stored) == 0);
 	head->spare = 1;			/* for those who come later */
@@ -247,6 +253,32 @@ test_lies(void)
 	LIE(index[2].stored, UINT32_MAX);
 }
 
+/* Each of them but for one number as it should be. */
+static void
+test_single_lies(void)
+{
+	uint8_t *obj = copy_object();
+	struct spw_object_head *head = (void *)obj;
+	struct spw_object_block *index = (void *)(head + 1);
+
+	head->size += 64;
+	head->stored += 64;
+	CHECK(parse_sealed(obj, stored) == -EBADMSG);
+
+	obj = copy_object();			/* a block that is not there */
+	head->nblocks = 2;
+	head->path_len += sizeof(index[2]);
+	head->stored = head->size + index[2].at;
+	memset(&index[2], 'x', sizeof(index[2]));
+	CHECK(parse_sealed(obj, stored) == -EBADMSG);
+
+	obj = copy_object();			/* 808 bytes packed to none */
+	head->stored -= index[2].stored;
+	index[2].stored = 0;
+	index[2].codec = SPW_CODEC_LZ4;
+	CHECK(parse_sealed(obj, stored) == -EBADMSG);
+}
+
 static void
 test_lies_of_raw(void)
 {
@@ -302,14 +334,15 @@ test_blocks_that_lie(uint8_t codec)
 }
 
 static void
-test_all(uint8_t codec)
+test_all(uint8_t codec, struct spw_filter_spec filter)
 {
-	make_object(LENGTH, codec);
+	make_object(LENGTH, codec, filter);
 	test_flips();
 	test_short_head();
 	test_cut_off();
 	test_versions();
 	test_lies();
+	test_single_lies();
 	test_huge_head();
 	if (codec == SPW_CODEC_NONE) {
 		test_mixed_up();
@@ -318,9 +351,9 @@ test_all(uint8_t codec)
 		test_lies_of_packed();
 		test_blocks_that_lie(codec);
 	}
-	make_object(1, codec);
+	make_object(1, codec, filter);
 	test_flips();
-	make_object(0, codec);
+	make_object(0, codec, filter);
 	test_flips();
 	test_cut_off();
 }
@@ -329,6 +362,8 @@ int
 main(void)
 {
 	int absent = load_codecs("unit-object-damage");
+	const struct spw_filter_spec none = { SPW_FILTER_NONE, 0 };
+	const struct spw_filter_spec bitshuffle = { SPW_FILTER_BITSHUFFLE, 4 };
 	const struct spw_codec_slot *slot;
 	size_t i;
 
@@ -337,7 +372,9 @@ main(void)
 	CHECK(spw_packer_new(&packer) == 0);
 	for (i = 0; (slot = spw_codec_slot(i)); i++)
 		if (slot->codec)
-			test_all(slot->id);
+			test_all(slot->id, none);
+	if (spw_codec_by_id(SPW_CODEC_LZ4))
+		test_all(SPW_CODEC_LZ4, bitshuffle);
 	spw_packer_free(packer);
 	guarded_free(&spoiled);
 	return absent ? 77 : 0;		/* those present were tested */

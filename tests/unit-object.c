@@ -102,7 +102,9 @@ is_packed_well(const struct spw_object *o, const struct spw_object_pack *pack)
 			CHECK(b->level == 0);
 		else
 			CHECK(b->codec == pack->codec &&
-			      (int8_t)b->level == pack->level);
+			      (int8_t)b->level == pack->level &&
+			      b->filter == pack->filter &&
+			      b->width == pack->width);
 	}
 	if (pack->level > 0 && o->length >= 8192)
 		CHECK(o->blocks[0].codec == pack->codec);
@@ -166,6 +168,30 @@ test_sizes(const struct spw_object_pack *pack)
 }
 
 static void
+test_filters(uint8_t codec)
+{
+	static const uint8_t widths[] = { 1, 2, 4, 8, 12 };
+	struct spw_object_pack pack = { .codec = codec, .level = 1 };
+	size_t i;
+	int seen = 0;
+
+	if (!spw_codec_by_id(codec))
+		return;
+	for (pack.filter = 1; pack.filter < SPW_FILTERS; pack.filter++)
+		for (i = 0; i < ARRAY_LEN(widths); i++) {
+			const struct spw_filter_spec filter = {
+				pack.filter, pack.width = widths[i],
+			};
+
+			if (!spw_filter_is_known(&filter))
+				continue;
+			test_sizes(&pack);
+			seen++;
+		}
+	CHECK(seen > SPW_FILTERS);
+}
+
+static void
 test_largest(uint8_t codec, uint32_t block_size)
 {
 	struct spw_object_pack pack = { .codec = codec };
@@ -180,7 +206,7 @@ test_largest(uint8_t codec, uint32_t block_size)
 static void
 test_odd_heads(void)
 {
-	static char longest[SPW_OBJECT_PATH];
+	static char longest[SPW_OBJECT_PATH + 1];
 	struct spw_object_pack pack = { .codec = SPW_CODEC_NONE };
 	struct spw_object o = object_of(5000, 4096);
 
@@ -191,8 +217,11 @@ test_odd_heads(void)
 	o.path = NULL;
 	round_trip(&o, &pack);
 	o.path = longest;
-	o.path_len = sizeof(longest);
+	o.path_len = SPW_OBJECT_PATH;
 	round_trip(&o, &pack);
+	o.path_len++;
+	CHECK(spw_object_encode(packer, &o, &pack, guarded_buf(&object, 65536),
+				65536, data_of(5000)) == -EINVAL);
 }
 
 static void
@@ -264,6 +293,14 @@ test_little_room_packed(const struct spw_object_pack *pack)
 		got = parse_whole(obj, (size_t)r);
 		read_part(&got, obj, 0, o.length);
 	}
+	obj = guarded_buf(&object, round_up_64(bound)) +
+	      spw_object_head_size(o.path_len, 5);
+	memcpy(obj, data_of(o.length), o.length);
+	cap = spw_object_head_size(o.path_len, 5) + o.length - 1;
+	CHECK(spw_object_encode(packer, &o, pack,
+				guarded_buf(&object, round_up_64(bound)), cap,
+				obj) == -E2BIG);
+	CHECK(!memcmp(obj, data_of(o.length), o.length));
 }
 
 static void
@@ -294,16 +331,22 @@ test_refused(void)
 		{ .codec = SPW_CODEC_NONE, .nblocks = 2 },
 		{ .codec = 200 },
 	};
+	uint32_t i;
 
 	refuse(&o, packs, -ENOTSUP);
 	packs[1] = (struct spw_object_pack) { .filter = 200, .width = 4 };
 	refuse(&o, packs, -ENOTSUP);
+	packs[1].filter = SPW_FILTER_DELTA;	/* not of 3 bytes */
+	packs[1].width = 3;
+	refuse(&o, packs, -ENOTSUP);
 	packs[1] = (struct spw_object_pack) { .level = 1 };
 	refuse(&o, packs, -EINVAL);
-	packs[0].nblocks = 3;			/* the second is not used */
-	CHECK(spw_object_encode(packer, &o, packs,
-				guarded_buf(&object, 1 << 20), 1 << 20,
-				data_of(9000)) > 0);
+	for (i = 3; i < 5; i++) {		/* the second is not used */
+		packs[0].nblocks = i;
+		CHECK(spw_object_encode(packer, &o, packs,
+					guarded_buf(&object, 1 << 20),
+					1 << 20, data_of(9000)) > 0);
+	}
 	REFUSE(length, SPW_OBJECT_MAX + 1);
 	REFUSE(length, UINT64_MAX);
 	REFUSE(block_size, SPW_OBJECT_BLOCK_MIN - 1);
@@ -312,7 +355,6 @@ test_refused(void)
 	REFUSE(offset, UINT64_MAX);
 	REFUSE(file_size, (uint64_t)INT64_MAX + 1);
 	REFUSE(cut, (uint64_t)INT64_MAX + 1);
-	REFUSE(path_len, SPW_OBJECT_PATH + 1);
 	REFUSE(path, "/scratch/run/\0heckpoint.0042");
 }
 
@@ -358,6 +400,7 @@ main(void)
 		pack.level = slot->codec->min_level;
 		test_sizes(&pack);
 	}
+	test_filters(SPW_CODEC_LZ4);
 	test_largest(SPW_CODEC_NONE, 0);
 	test_largest(SPW_CODEC_LZ4, 4096);
 	test_odd_heads();

@@ -10,6 +10,7 @@
 #include "shm/crc32c.h"
 #include "tests/guarded.h"
 #include "tiers/codec.h"
+#include "tiers/filter.h"
 #include "tiers/object-layout.h"
 #include "tiers/object.h"
 

@@ -68,6 +68,9 @@ struct bb {
 	uint64_t dropped;		/* bytes, until sync */
 	uint64_t last;			/* place given last */
 	bool names_changed;		/* since the last sync */
+	bool inherited;			/* there were objects when it was
+					 * opened: who knows if synced */
+	int lost;			/* they cannot be: until it is closed */
 	unsigned nholding;		/* tasks that will be held */
 	unsigned nheld;
 	struct held held[HELD];
@@ -122,9 +125,24 @@ count_file(void *arg, const char *name)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	t->space.used += (uint64_t)st.st_size;
-	if (is_whole)
+	if (is_whole) {
 		t->space.live += (uint64_t)st.st_size;
+		t->inherited = t->names_changed = true;
+	}
 	return 0;
+}
+
+static int
+remove_file(void *arg, const char *name)
+{
+	const struct spw_share *share = arg;
+	uint64_t place;
+	int r;
+
+	if (!place_of(name, whole, &place) && !place_of(name, fresh, &place))
+		return 0;
+	r = spw_share_unlink(share, name);
+	return r == -ENOENT ? 0 : r;
 }
 
 static int
@@ -134,6 +152,8 @@ look_through(struct bb *t)
 	uint32_t epoch;
 	int r = 0;
 
+	if (t->share.gone && !t->share.look_only)
+		r = spw_share_clear(&t->share, "bb", remove_file, &t->share);
 	scan.sweep = !t->share.look_only && !t->share.unlocked;
 	while (r == 0 && scan.met) {
 		if (getrandom(&epoch, sizeof(epoch), 0) != sizeof(epoch))
@@ -205,11 +225,7 @@ fill(struct task *k, const struct spw_transfer *x)
 	int r;
 
 	SPW_FAILPOINT("bb-created");
-	r = spw_share_write(k->fd, x->buf, x->len / 2, 0);
-	SPW_FAILPOINT("bb-half");
-	if (r == 0)
-		r = spw_share_write(k->fd, (char *)x->buf + x->len / 2,
-				    x->len - x->len / 2, x->len / 2);
+	r = spw_share_write(k->fd, x->buf, x->len, 0);
 	SPW_FAILPOINT("bb-written");
 	if (r == 0 && !k->hold)
 		r = spw_share_fdatasync(k->fd);
@@ -391,11 +407,34 @@ let_go(struct bb *t)
 }
 
 static int
+sync_file(void *arg, const char *name)
+{
+	const struct spw_share *share = arg;
+	uint64_t place;
+	int fd, r;
+
+	if (!place_of(name, whole, &place))
+		return 0;
+	fd = spw_sys_openat(share->dir, name, O_RDONLY | O_NOFOLLOW |
+			    O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	r = spw_share_fdatasync(fd);
+	spw_sys_close(fd);
+	return r;
+}
+
+static int
 bb_sync(struct spw_tier *tier)
 {
 	struct bb *t = (struct bb *)tier;
 	int r;
 
+	if (t->inherited && !t->share.look_only)
+		t->lost = spw_share_each(&t->share, sync_file, &t->share);
+	t->inherited = false;
+	if (t->lost)
+		return t->lost;
 	sync_all_held(t);
 	r = let_go(t);
 	if (r == 0 && t->names_changed)
@@ -456,7 +495,7 @@ struct listing {
 static int
 show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 {
-	char where[PATH_MAX];
+	char where[PATH_MAX + NAME + 4];
 	struct spw_object o;
 	struct stat st;
 	int r = spw_sys_fstat(fd, &st);
@@ -469,9 +508,8 @@ show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 		return r;
 	f->object = r == 0 ? &o : NULL;
 	f->err = r == 0 && o.stored == f->len ? 0 : -EBADMSG;
-	if (snprintf(where, sizeof(where), "%s/%s", l->t->share.path, name) >=
-	    (int)sizeof(where))
-		return -ENAMETOOLONG;
+	(void)snprintf(where, sizeof(where), "%s/%s:0", l->t->share.path,
+		       name);
 	f->where = where;
 	return l->seen(l->arg, f);
 }
@@ -500,8 +538,10 @@ bb_list(struct spw_tier *tier,
 {
 	struct listing l = { .t = (struct bb *)tier, .seen = seen,
 			     .arg = arg };
-	int r = spw_share_each(&l.t->share, list_file, &l);
+	int r = 0;
 
+	if (!l.t->share.gone)
+		r = spw_share_each(&l.t->share, list_file, &l);
 	free(l.head.buf);
 	return r;
 }
@@ -510,19 +550,6 @@ static void
 bb_space(struct spw_tier *tier, struct spw_tier_space *ret_space)
 {
 	*ret_space = ((struct bb *)tier)->space;
-}
-
-static int
-remove_file(void *arg, const char *name)
-{
-	const struct spw_share *share = arg;
-	uint64_t place;
-	int r;
-
-	if (!place_of(name, whole, &place) && !place_of(name, fresh, &place))
-		return 0;
-	r = spw_share_unlink(share, name);
-	return r == -ENOENT ? 0 : r;
 }
 
 static int
@@ -541,7 +568,7 @@ bb_close(struct spw_tier *tier, bool discard)
 	if (discard && t->share.look_only)
 		r = -EROFS;
 	else if (discard)
-		r = spw_share_each(&t->share, remove_file, &t->share);
+		r = spw_share_clear(&t->share, "bb", remove_file, &t->share);
 	if (discard && r == 0)
 		r = spw_share_remove(&t->share, "bb");
 	spw_share_close(&t->share);

@@ -191,8 +191,8 @@ brotli_decode(void *ctx, void *dst, size_t len, const void *src, size_t n)
 static const struct spw_codec codec = {
 	.id = SPW_CODEC_BROTLI,
 	.name = "brotli",
-	.min_level = BROTLI_MIN_QUALITY,
-	.max_level = BROTLI_MAX_QUALITY,
+	.min_level = SPW_BROTLI_LOW,
+	.max_level = SPW_BROTLI_HIGH,
 	.default_level = 1,
 	.bound = brotli_bound,
 	.ctx_new = brotli_ctx_new,

@@ -85,8 +85,8 @@ lz4_decode(void *ctx, void *dst, size_t len, const void *src, size_t n)
 static const struct spw_codec codec = {
 	.id = SPW_CODEC_LZ4,
 	.name = "lz4",
-	.min_level = -64,
-	.max_level = LZ4HC_CLEVEL_MAX,
+	.min_level = SPW_LZ4_LOW,
+	.max_level = SPW_LZ4_HIGH,
 	.default_level = 1,
 	.bound = lz4_bound,
 	.ctx_new = lz4_ctx_new,

@@ -99,8 +99,8 @@ zstd_decode(void *p, void *dst, size_t len, const void *src, size_t n)
 static const struct spw_codec codec = {
 	.id = SPW_CODEC_ZSTD,
 	.name = "zstd",
-	.min_level = -5,
-	.max_level = 19,	/* the rest wants some 100 MiB per context */
+	.min_level = SPW_ZSTD_LOW,
+	.max_level = SPW_ZSTD_HIGH,	/* above, 100 MiB per context */
 	.default_level = 1,
 	.bound = zstd_bound,
 	.ctx_new = zstd_ctx_new,

@@ -10,15 +10,13 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-#define BUILT_IN(id, name, codec) { id, name, codec, { .text = "built in" } }
-#define MODULE(id, name) { id, name, NULL, { .text = "not looked for yet" } }
-
-/* One line per codec; "x" as a module is codec-x.so. */
-static struct spw_codec_slot slots[] = {
-	BUILT_IN(SPW_CODEC_NONE, "none", &spw_codec_none),
-	MODULE(SPW_CODEC_LZ4, "lz4"),
-	MODULE(SPW_CODEC_ZSTD, "zstd"),
-	MODULE(SPW_CODEC_BROTLI, "brotli"),
+/* By id; "x" as a module is codec-x.so. */
+static struct spw_codec_slot slots[SPW_CODECS] = {
+	{ SPW_CODEC_NONE, "none", &spw_codec_none, { .text = "built in" } },
+#define X(c, number, name, low, high) [number] = \
+	{ number, name, NULL, { .text = "not looked for yet" } },
+	SPW_CODEC_LINES(X)
+#undef X
 };
 
 int64_t
@@ -87,12 +85,7 @@ spw_codec_slot(size_t i)
 const struct spw_codec *
 spw_codec_by_id(uint8_t id)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_LEN(slots); i++)
-		if (slots[i].id == id)
-			return slots[i].codec;
-	return NULL;
+	return id < ARRAY_LEN(slots) ? slots[id].codec : NULL;
 }
 
 const struct spw_codec *
@@ -104,4 +97,23 @@ spw_codec_by_name(const char *name)
 		if (!strcmp(slots[i].name, name))
 			return slots[i].codec;
 	return NULL;
+}
+
+/* A negative lz4 level is an acceleration. */
+static const struct spw_codec_choice pool[] = {
+	{ SPW_CODEC_NONE, 0 },
+	{ SPW_CODEC_LZ4, -8 }, { SPW_CODEC_LZ4, 1 },
+	{ SPW_CODEC_ZSTD, -5 }, { SPW_CODEC_ZSTD, -1 }, { SPW_CODEC_ZSTD, 1 },
+	{ SPW_CODEC_ZSTD, 3 }, { SPW_CODEC_ZSTD, 6 }, { SPW_CODEC_ZSTD, 12 },
+	{ SPW_CODEC_ZSTD, 19 },
+	{ SPW_CODEC_BROTLI, 1 }, { SPW_CODEC_BROTLI, 4 },
+	{ SPW_CODEC_BROTLI, 9 },
+	{ SPW_CODEC_DEFLATE, 1 }, { SPW_CODEC_DEFLATE, 6 },
+	{ SPW_CODEC_LZMA, 0 }, { SPW_CODEC_LZMA, 6 },
+};
+
+const struct spw_codec_choice *
+spw_codec_pool(size_t i)
+{
+	return i < ARRAY_LEN(pool) ? &pool[i] : NULL;
 }

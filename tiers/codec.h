@@ -7,18 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shm/codecs.h"
 #include "tiers/module.h"
-
-/* Stored with every packed block.  A number keeps its meaning for good: it
- * is never changed and never given to another codec, also not when a codec
- * is dropped or its format would change.
- */
-enum spw_codec_id {
-	SPW_CODEC_NONE = 0,
-	SPW_CODEC_LZ4 = 1,
-	SPW_CODEC_ZSTD = 2,
-	SPW_CODEC_BROTLI = 3,
-};
 
 /* The largest piece, packed or not, that goes through a codec at once.  Ours
  * are at most a few MiB; the limit keeps libraries that count in int safe.
@@ -31,6 +21,7 @@ struct spw_codec {
 
 	/* Every level from min to max works; a higher one takes longer to
 	 * pack smaller.  default_level is for a drainer that has to keep up.
+	 * min and max are those of the line in shm/codecs.h.
 	 */
 	int min_level, max_level, default_level;
 
@@ -38,7 +29,8 @@ struct spw_codec {
 	size_t (*bound)(size_t n);
 
 	/* Scratch memory for encode and decode, of any level.  One per
-	 * thread, made once and used again; NULL: no memory.
+	 * thread, made once and used again (spw_codec_ctx does both); NULL:
+	 * no memory.
 	 */
 	void *(*ctx_new)(void);
 	void (*ctx_free)(void *ctx);	/* takes NULL */
@@ -69,6 +61,15 @@ int64_t spw_codec_encode(const struct spw_codec *codec, void *ctx, int level,
 int spw_codec_decode(const struct spw_codec *codec, void *ctx, void *dst,
 		     size_t len, const void *src, size_t n);
 
+/* The calling thread's own context for a codec: made when first asked for,
+ * the same from then on, freed when the thread ends.  NULL: no memory, ask
+ * again later.
+ */
+void *spw_codec_ctx(const struct spw_codec *codec);
+
+/* Free the calling thread's contexts now, for a thread that goes idle. */
+void spw_codec_ctx_drop(void);
+
 /* A codec we know of, and whether it can be used here. */
 struct spw_codec_slot {
 	uint8_t id;
@@ -90,6 +91,17 @@ const struct spw_codec_slot *spw_codec_slot(size_t i);
 /* NULL: not known, or not to be had here (its slot says why). */
 const struct spw_codec *spw_codec_by_id(uint8_t id);
 const struct spw_codec *spw_codec_by_name(const char *name);
+
+/* The ways of packing worth choosing from, by codec and level; NULL past the
+ * last.  Number 0 packs nothing.  One whose codec is not to be had is listed
+ * all the same.
+ */
+struct spw_codec_choice {
+	uint8_t id;
+	int8_t level;
+};
+
+const struct spw_codec_choice *spw_codec_pool(size_t i);
 
 extern const struct spw_codec spw_codec_none;
 

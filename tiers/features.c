@@ -10,6 +10,7 @@
 #include "shm/crc32c.h"
 #include "tiers/codec.h"
 #include "tiers/module.h"
+#include "tiers/pmem-calls.h"
 
 static int
 each_codec(const char *dir, spw_feature_cb *cb, void *arg)
@@ -50,6 +51,22 @@ tiledb(const char *dir, spw_feature_cb *cb, void *arg)
 }
 
 static int
+pmem(const char *dir, spw_feature_cb *cb, void *arg)
+{
+	const struct spw_pmem_calls *calls;
+	struct spw_finding finding;
+	bool present = !spw_pmem_load(dir, &calls, &finding);
+
+	return cb(&(struct spw_feature){
+		.kind = "tier",
+		.name = "pmem",
+		.present = present,
+		.detail = finding.text,
+		.hint = finding.hint,
+	}, arg);
+}
+
+static int
 checksum(spw_feature_cb *cb, void *arg)
 {
 	return cb(&(struct spw_feature){
@@ -72,6 +89,8 @@ spw_features_each(const char *module_dir, spw_feature_cb *cb, void *arg)
 	r = checksum(cb, arg);
 	if (!r)
 		r = each_codec(dir, cb, arg);
+	if (!r)
+		r = pmem(dir, cb, arg);
 	if (!r)
 		r = tiledb(dir, cb, arg);
 	return r;

@@ -34,7 +34,7 @@ struct spw_io {
 
 struct spw_ring;
 
-enum { SPW_RING_DEPTH = 16 };		/* under way at once */
+enum { SPW_RING_DEPTH = 24 };		/* under way at once */
 
 /* threads: do not try io_uring. */
 int spw_ring_new(bool threads, struct spw_ring **ret_ring);

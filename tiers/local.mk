@@ -4,13 +4,23 @@
 # Linked into the engine and the command.
 tiers_sources = \
 	tiers/bb.c \
+	tiers/codec-ctx.c \
 	tiers/codec-none.c \
 	tiers/codec.c \
 	tiers/codec.h \
 	tiers/crew.c \
 	tiers/crew.h \
+	tiers/extents.c \
+	tiers/extents.h \
 	tiers/features.c \
 	tiers/features.h \
+	tiers/filter-avx2.c \
+	tiers/filter-portable.c \
+	tiers/filter-vec.h \
+	tiers/filter-vec16.c \
+	tiers/filter-way.h \
+	tiers/filter.c \
+	tiers/filter.h \
 	tiers/io-threads.c \
 	tiers/io-way.h \
 	tiers/io.c \
@@ -18,6 +28,7 @@ tiers_sources = \
 	tiers/module.c \
 	tiers/module.h \
 	tiers/nvme-clean.c \
+	tiers/nvme-drops.c \
 	tiers/nvme-list.c \
 	tiers/nvme-log.c \
 	tiers/nvme-sync.c \
@@ -27,14 +38,23 @@ tiers_sources = \
 	tiers/object.c \
 	tiers/object.h \
 	tiers/packer.c \
+	tiers/pmem-calls.h \
+	tiers/pmem-clean.c \
+	tiers/pmem-layout.h \
+	tiers/pmem-list.c \
+	tiers/pmem-load.c \
+	tiers/pmem-log.c \
+	tiers/pmem-log.h \
+	tiers/pmem.c \
+	tiers/pmem.h \
 	tiers/share.c \
 	tiers/share.h \
 	tiers/tier.c \
 	tiers/tier.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
-back_libs = $(LIBURING_LIBS)
-back_cflags = $(LIBURING_CFLAGS)
+back_libs = $(LIBURING_LIBS) $(CJSON_LIBS) -lm
+back_cflags = $(LIBURING_CFLAGS) $(CJSON_CFLAGS)
 
 if HAVE_LIBURING
 tiers_sources += tiers/io-uring.c
@@ -66,6 +86,30 @@ codec_brotli_la_LDFLAGS = $(module_ldflags)
 codec_brotli_la_LIBADD = $(BROTLI_LIBS)
 endif
 
+if HAVE_DEFLATE
+spillway_modules += codec-deflate.la
+codec_deflate_la_SOURCES = tiers/codec-deflate.c
+codec_deflate_la_CPPFLAGS = $(AM_CPPFLAGS) $(DEFLATE_CFLAGS)
+codec_deflate_la_LDFLAGS = $(module_ldflags)
+codec_deflate_la_LIBADD = $(DEFLATE_LIBS)
+endif
+
+if HAVE_LZMA
+spillway_modules += codec-lzma.la
+codec_lzma_la_SOURCES = tiers/codec-lzma.c
+codec_lzma_la_CPPFLAGS = $(AM_CPPFLAGS) $(LZMA_CFLAGS)
+codec_lzma_la_LDFLAGS = $(module_ldflags)
+codec_lzma_la_LIBADD = $(LZMA_LIBS)
+endif
+
+if HAVE_LIBPMEM
+spillway_modules += tier-pmem.la
+tier_pmem_la_SOURCES = tiers/pmem-lib.c
+tier_pmem_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBPMEM_CFLAGS)
+tier_pmem_la_LDFLAGS = $(module_ldflags)
+tier_pmem_la_LIBADD = $(LIBPMEM_LIBS)
+endif
+
 if TILEDB_MODULE
 spillway_modules += tiledb.la
 tiledb_la_SOURCES = \
@@ -77,4 +121,5 @@ tiledb_la_LDFLAGS = $(module_ldflags)
 endif
 
 man_pages += \
-	tiers/spillway-codecs.7
+	tiers/spillway-codecs.7 \
+	tiers/spillway-objects.7

@@ -15,9 +15,10 @@
 #include <stdint.h>
 
 struct spw_codec;
+struct spw_pmem_calls;
 
 /* Raised with every change to the structs that modules fill. */
-#define SPW_MODULE_ABI 1
+#define SPW_MODULE_ABI 2
 
 /* One line for people: what was found, or why it cannot be had. */
 struct spw_finding {
@@ -37,6 +38,7 @@ struct spw_module {
 	int (*probe)(const char *dir, struct spw_finding *ret_finding);
 
 	const struct spw_codec *codec;	/* NULL: it is no codec */
+	const struct spw_pmem_calls *pmem;	/* NULL: it is not tier-pmem */
 };
 
 /* The one symbol of a module. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tiers/nvme.h"
@@ -111,6 +112,7 @@ empty(struct spw_nvme *t, struct spw_log *log, void *buf,
 		from = spw_nvme_place(log, (uint64_t)log->objects[i].block *
 				      SPW_LOG_BLOCK);
 		r = move(t, log, i, buf, &to);
+		SPW_FAILPOINT("nvme-copied");
 		if (r == 0) {
 			moved(arg, from, to);
 			(void)spw_nvme_drop(&t->tier, from);
@@ -147,6 +149,7 @@ spw_nvme_clean(struct spw_tier *tier, uint64_t bytes,
 		t->victim = NULL;
 		if (r == 0)
 			gained += (int64_t)(log->size - live);
+		SPW_FAILPOINT("nvme-emptied");
 		spw_sys_munmap(buf, size);
 		if (r == 0)
 			r = spw_nvme_sync(tier);

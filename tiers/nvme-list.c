@@ -225,11 +225,11 @@ walk(struct spw_nvme *t, struct spw_log *log, uint64_t limit,
 		spw_log_name(log->no, name);
 		w->fd = spw_sys_openat(t->share.dir, name, O_RDONLY |
 				       O_NOFOLLOW | O_CLOEXEC, 0);
-		r = w->fd < 0 ? w->fd : 0;
+		r = 0;
 	}
-	if (r == 0 && log->headless)
+	if (r == 0 && (log->headless || w->fd < 0))
 		r = tell(w, 0, SPW_LOG_HEAD, NULL, -EBADMSG);
-	if (r == 0)
+	if (r == 0 && w->fd >= 0)
 		r = walk_objects(w);
 	if (w->fd >= 0)
 		spw_sys_close(w->fd);
@@ -314,8 +314,7 @@ spw_nvme_list(struct spw_tier *tier,
 	uint32_t i;
 	int r = 0;
 
-	while (t->under_way)
-		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+	spw_nvme_settle(t);
 	for (i = 0; i < t->nlogs && r == 0; i++)
 		if (t->logs[i])
 			r = walk(t, t->logs[i], t->logs[i]->size, pass_on, &l);

@@ -8,12 +8,15 @@
 #include <sys/random.h>
 
 #include "shm/crc32c.h"
+#include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tiers/nvme.h"
 
 enum {
 	OPEN_MAX = 64,			/* descriptors we keep */
+	FENCE_MS = 30000,		/* most that a dead one's write takes */
+	FENCE_US = 1000,		/* between looks at it */
 	NUMBERS = 1 << 20,		/* of files */
 };
 
@@ -98,7 +101,7 @@ spw_log_begin_life(struct spw_log *log)
 	log->life = life == log->life ? life + 1 : life;
 	log->lives++;
 	log->n = log->synced = 0;
-	log->live = 0;
+	log->live = log->bytes = 0;
 	log->end = log->mark = SPW_LOG_HEAD;
 	log->torn = false;
 	memset(log->dead, 0, sizeof(log->dead));
@@ -154,8 +157,10 @@ spw_log_add(struct spw_log *log, uint64_t offset, uint64_t len,
 		.len = (uint32_t)len,
 		.state = (uint8_t)state,
 	};
-	if (state == SPW_LOG_LIVE)
+	if (state == SPW_LOG_LIVE) {
 		log->live += spw_round_up(len, SPW_LOG_BLOCK);
+		log->bytes += len;
+	}
 	return 0;
 }
 
@@ -242,6 +247,35 @@ close_one(struct spw_nvme *t)
 	close_log(t, oldest);
 }
 
+/* The fence. A process may be dead, and what it gave to io_uring is still on
+ * its way to the disk. Such a write keeps the file open, and with it the lock
+ * on it; not the lock of the share, which is another file. */
+static void
+fence_off(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	(void)spw_sys_fcntl(fd, F_OFD_SETLK, (long)&whole);
+}
+
+static int
+pass_fence(int fd)
+{
+	int64_t since = spw_now_ms();
+
+	for (;;) {
+		struct flock whole = { .l_type = F_WRLCK,
+				       .l_whence = SEEK_SET };
+
+		if (spw_sys_fcntl(fd, F_OFD_GETLK, (long)&whole) < 0 ||
+		    whole.l_type == F_UNLCK)
+			return 0;
+		if (spw_now_ms() - since > FENCE_MS)
+			return -EBUSY;
+		spw_sys_sleep_us(FENCE_US);
+	}
+}
+
 /* Where O_DIRECT is refused, files are used without it from then on. */
 static int
 open_data(struct spw_nvme *t, uint32_t no, int flags)
@@ -252,6 +286,8 @@ open_data(struct spw_nvme *t, uint32_t no, int flags)
 		t->direct = false;
 		fd = open_log(t, no, flags & ~O_EXCL);
 	}
+	if (fd >= 0 && !t->share.look_only)
+		fence_off(fd);
 	return fd;
 }
 
@@ -380,10 +416,13 @@ spw_log_create(struct spw_nvme *t, uint64_t size, struct spw_log **ret_log)
 	}
 	log->fd = r;
 	t->open++;
+	SPW_FAILPOINT("nvme-created");
 	r = take_room(log->fd, size);
 	log->size = size;
+	SPW_FAILPOINT("nvme-sized");
 	if (r == 0)
 		r = write_first_head(t, log);
+	SPW_FAILPOINT("nvme-headed");
 	if (r == 0)
 		r = keep(t, log);
 	if (r < 0) {
@@ -420,7 +459,7 @@ is_blank(const void *buf, size_t n)
 static bool
 is_blank_file(int fd, uint64_t size)
 {
-	enum { PIECE = 16 * SPW_LOG_BLOCK };
+	enum { PIECE = 2 * SPW_LOG_BLOCK };
 	char buf[PIECE];
 	uint64_t at;
 
@@ -476,6 +515,8 @@ spw_log_load(struct spw_nvme *t, uint32_t no)
 		return fd;
 	log = calloc(1, sizeof(*log));
 	r = log ? spw_sys_fstat(fd, &st) : -ENOMEM;
+	if (r == 0 && !t->share.look_only)
+		r = pass_fence(fd);
 	if (r == 0) {
 		log->no = no;
 		log->fd = -1;

@@ -2,7 +2,9 @@
 /* nvme-sync.c -- makes puts durable, then drops, then frees files */
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tiers/nvme.h"
@@ -11,6 +13,13 @@ enum {
 	MARK_EVERY = 4 << 20,		/* bytes: seldom, but checked at once */
 	FREE_KEPT = 2,			/* files; and an eighth of all */
 };
+
+void
+spw_nvme_settle(struct spw_nvme *t)
+{
+	while (t->under_way || t->sealing)
+		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+}
 
 void
 spw_nvme_do(struct spw_nvme *t, struct spw_io *io, unsigned n)
@@ -87,7 +96,10 @@ flush_batch(struct spw_nvme *t, struct batch *b)
 {
 	unsigned i;
 
-	spw_nvme_do(t, b->io, b->n);
+	if (b->n == 1)			/* saves a thread to wake */
+		b->io[0].err = spw_share_fdatasync(b->io[0].fd);
+	else
+		spw_nvme_do(t, b->io, b->n);
 	for (i = 0; i < b->n; i++)
 		flushed(b->logs[i], b->mark[i], b->objects[i], b->io[i].err);
 	b->n = 0;
@@ -178,14 +190,14 @@ write_heads(struct spw_nvme *t, struct batch *b, struct spw_log_head *heads,
 }
 
 static bool
-wants_head(const struct spw_log *log, bool drops)
+wants_head(const struct spw_nvme *t, const struct spw_log *log, bool drops)
 {
 	if (log->err || log->head_loose)
 		return false;
 	if (drops)
 		return log->dropped;
 	return log->mark - log->marked >= MARK_EVERY ||
-	       (log->mark > log->marked && log->mark == log->size);
+	       (log->mark > log->marked && (log != t->current || t->closing));
 }
 
 static void
@@ -195,7 +207,7 @@ each_head(struct spw_nvme *t, struct spw_log_head *heads, bool drops)
 	struct spw_log *log;
 
 	for (log = t->to_sync; log; log = log->next) {
-		if (!wants_head(log, drops) || spw_log_fd(t, log) < 0)
+		if (!wants_head(t, log, drops) || spw_log_fd(t, log) < 0)
 			continue;
 		if (drops && is_over(log))
 			spw_log_begin_life(log);
@@ -206,6 +218,64 @@ each_head(struct spw_nvme *t, struct spw_log_head *heads, bool drops)
 			write_heads(t, &b, heads, drops);
 	}
 	write_heads(t, &b, heads, drops);
+}
+
+/* Seals: fdatasync, then a head with the mark. */
+
+static void
+end_seal(struct spw_nvme *t, struct spw_log *log)
+{
+	free(log->seal_head);
+	log->seal_head = NULL;
+	log->busy--;
+	t->sealing--;
+}
+
+void
+spw_log_seal(struct spw_nvme *t, struct spw_log *log)
+{
+	if (log->putting || !log->written || log->torn || log->err ||
+	    log->seal_head)
+		return;
+	log->seal_head = aligned_alloc(SPW_LOG_BLOCK, SPW_LOG_BLOCK);
+	if (!log->seal_head)
+		return;
+	log->seal = (struct spw_io) {
+		.kind = SPW_IO_FDATASYNC,
+		.fd = log->fd,
+		.user = log,
+	};
+	log->seal_n = log->n;
+	if (log->fd < 0 || spw_ring_submit(t->ring, &log->seal) < 0) {
+		free(log->seal_head);
+		log->seal_head = NULL;	/* the next sync does it */
+		return;
+	}
+	log->written = false;
+	log->busy++;
+	t->sealing++;
+}
+
+void
+spw_log_seal_ended(struct spw_nvme *t, struct spw_log *log)
+{
+	if (log->seal.kind == SPW_IO_FDATASYNC) {
+		flushed(log, log->end, log->seal_n, log->seal.err);
+		if (!log->err && wants_head(t, log, false)) {
+			spw_log_fill_head(log, log->seal_head);
+			log->seal = (struct spw_io) {
+				.kind = SPW_IO_WRITE,
+				.fd = log->fd,
+				.buf = log->seal_head,
+				.len = sizeof(*log->seal_head),
+				.off = log->turn % 2 * SPW_LOG_BLOCK,
+				.user = log,
+			};
+			if (spw_ring_submit(t->ring, &log->seal) == 0)
+				return;
+		}
+	}
+	end_seal(t, log);
 }
 
 /* What remains. */
@@ -264,7 +334,8 @@ forget_synced(struct spw_nvme *t)
 	for (; log; log = next) {
 		next = log->next;
 		log->listed = false;
-		if (log->err || log->written || log->dropped)
+		if (log->err || log->written || log->dropped ||
+		    log->mark > log->marked)
 			spw_log_list(t, log);
 	}
 }
@@ -290,18 +361,23 @@ spw_nvme_sync(struct spw_tier *tier)
 
 	if (t->share.look_only)
 		return -EROFS;
+	while (t->sealing)
+		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
 	heads = spw_ring_buffer(t->ring, &room);
 	if (!heads)
 		return -ENOMEM;
 	flush_puts(t);
+	SPW_FAILPOINT("nvme-flushed");
 	r = settle(t);
 	if (r == 0)
 		r = sync_names(t);
 	if (r == 0) {
 		each_head(t, heads, true);
+		SPW_FAILPOINT("nvme-dropped");
 		r = settle(t);
 	}
 	if (r == 0) {
+		t->noted = 0;
 		each_head(t, heads, false);
 		forget_synced(t);
 		shrink(t);

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tiers/nvme.h"
-
-#define GONE_NAME	"nvme.gone"	/* the share is being discarded */
 
 enum {
 	SHARE_OF_FILE = 16,		/* of the capacity, in one file */
@@ -46,12 +45,16 @@ end_put(struct spw_nvme *t, struct spw_nvme_slot *slot)
 	spw_log_list(t, slot->log);
 	if (slot->x->err) {
 		o->state = SPW_LOG_GONE;
+		(void)spw_nvme_note_drop(t, slot->log, slot->offset, n);
 		spw_log_bury(slot->log, slot->offset, slot->offset + n);
 		return;
 	}
 	o->state = SPW_LOG_LIVE;
 	slot->log->live += n;
+	slot->log->bytes += slot->x->len;
 	slot->log->written = true;
+	if (slot->log != t->current)
+		spw_log_seal(t, slot->log);
 }
 
 static void
@@ -76,13 +79,12 @@ unmap_bounce(struct spw_nvme_slot *slot)
 	slot->bounce = NULL;
 }
 
-void
-spw_nvme_ended(struct spw_nvme *t, struct spw_io *io)
+static void
+end_transfer(struct spw_nvme *t, struct spw_nvme_slot *slot)
 {
-	struct spw_nvme_slot *slot = io->user;
 	struct spw_transfer *x = slot->x;
 
-	x->err = io->err;
+	x->err = slot->io.err;
 	if (x->up)
 		end_read(slot);
 	else
@@ -94,12 +96,23 @@ spw_nvme_ended(struct spw_nvme *t, struct spw_io *io)
 	give_over(t, x);
 }
 
+void
+spw_nvme_ended(struct spw_nvme *t, struct spw_io *io)
+{
+	uintptr_t at = (uintptr_t)io, slots = (uintptr_t)t->slots;
+
+	if (at >= slots && at - slots < sizeof(t->slots))
+		end_transfer(t, io->user);
+	else
+		spw_log_seal_ended(t, io->user);
+}
+
 static struct spw_nvme_slot *
 take_slot(struct spw_nvme *t)
 {
 	unsigned i;
 
-	for (i = 0; i < SPW_RING_DEPTH; i++)
+	for (i = 0; i < SPW_NVME_DEPTH; i++)
 		if (!t->slots[i].taken)
 			return &t->slots[i];
 	return NULL;
@@ -249,6 +262,7 @@ submit_put(struct spw_nvme *t, struct spw_transfer *x)
 		log->n--;
 		return r;
 	}
+	SPW_FAILPOINT("nvme-begun");
 	x->place = spw_nvme_place(log, log->end);
 	log->putting++;
 	log->end += need;
@@ -272,11 +286,8 @@ reap(struct spw_tier *tier, bool wait)
 	struct spw_transfer *x;
 	struct spw_io *io;
 
-	if (!t->over) {
-		io = spw_ring_reap(t->ring, wait);
-		if (io)
-			spw_nvme_ended(t, io);
-	}
+	while (!t->over && (io = spw_ring_reap(t->ring, wait && t->under_way)))
+		spw_nvme_ended(t, io);
 	x = t->over;
 	if (x)
 		t->over = x->next;
@@ -291,14 +302,24 @@ spw_nvme_drop(struct spw_tier *tier, uint64_t place)
 	uint64_t offset = place & UINT32_MAX;
 	struct spw_log_object *o = log ? spw_log_find(log, offset) : NULL;
 	uint64_t n;
+	int r;
 
 	if (t->share.look_only)
 		return -EROFS;
 	if (!o || o->state != SPW_LOG_LIVE)
 		return -ENOENT;
 	n = spw_round_up(o->len, SPW_LOG_BLOCK);
+	r = spw_nvme_note_drop(t, log, offset, n);
+	if (r == -ENOBUFS) {
+		r = spw_nvme_sync(tier);
+		if (r == 0)
+			r = spw_nvme_note_drop(t, log, offset, n);
+	}
+	if (r < 0)
+		return r;
 	o->state = SPW_LOG_GONE;
 	log->live -= n;
+	log->bytes -= o->len;
 	spw_log_bury(log, offset, offset + n);
 	spw_log_list(t, log);
 	return 0;
@@ -399,6 +420,8 @@ spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
 			log = best_with_room(t, need, true);
 		if (!log)
 			return r < 0 ? r : -ENOSPC;
+		if (t->current)
+			spw_log_seal(t, t->current);
 		t->current = log;
 	}
 	*ret_log = log;
@@ -416,7 +439,7 @@ space(struct spw_tier *tier, struct spw_tier_space *ret_space)
 	if (t->current && !spw_log_is_free(t->current))
 		left += room_in(t->current);
 	for (i = 0; i < t->nlogs; i++)
-		live += t->logs[i] ? t->logs[i]->live : 0;
+		live += t->logs[i] ? t->logs[i]->bytes : 0;
 	*ret_space = (struct spw_tier_space) {
 		.capacity = t->capacity,
 		.used = t->capacity > left ? t->capacity - left : 0,
@@ -430,8 +453,12 @@ static int
 load_one(void *arg, const char *name)
 {
 	uint32_t no;
+	int r;
 
-	return spw_log_number(name, &no) ? spw_log_load(arg, no) : 0;
+	if (!spw_log_number(name, &no))
+		return 0;
+	r = spw_log_load(arg, no);
+	return r == -ENOENT ? 0 : r;	/* its owner lives */
 }
 
 static int
@@ -440,36 +467,9 @@ remove_one(void *arg, const char *name)
 	struct spw_nvme *t = arg;
 	uint32_t no;
 
-	return spw_log_number(name, &no) ? spw_share_unlink(&t->share, name)
-					 : 0;
-}
-
-static bool
-is_gone(const struct spw_nvme *t)
-{
-	struct stat st;
-
-	return spw_sys_fstatat(t->share.dir, GONE_NAME, &st,
-			       AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* All or nothing: what is left of it after a crash is not to be found. */
-static int
-discard(struct spw_nvme *t)
-{
-	int fd = spw_sys_openat(t->share.dir, GONE_NAME, O_WRONLY | O_CREAT |
-				O_NOFOLLOW | O_CLOEXEC, 0600);
-	int r = fd < 0 ? fd : 0;
-
-	if (fd >= 0)
-		spw_sys_close(fd);
-	if (r == 0)
-		r = spw_share_sync(&t->share);
-	if (r == 0)
-		r = spw_share_each(&t->share, remove_one, t);
-	if (r == 0)
-		r = spw_share_sync(&t->share);
-	return r < 0 ? r : spw_share_unlink(&t->share, GONE_NAME);
+	if (!spw_log_number(name, &no) && !spw_nvme_is_drops(name))
+		return 0;
+	return spw_share_unlink(&t->share, name);
 }
 
 static int
@@ -478,9 +478,14 @@ load_all(struct spw_nvme *t)
 	uint32_t i;
 	int r = 0;
 
-	if (is_gone(t))
-		return t->share.look_only ? 0 : discard(t);
-	r = spw_share_each(&t->share, load_one, t);
+	if (t->share.gone && t->share.look_only)
+		return 0;
+	if (t->share.gone)
+		r = spw_share_clear(&t->share, "nvme", remove_one, t);
+	if (r == 0)
+		r = spw_share_each(&t->share, load_one, t);
+	if (r == 0)
+		r = spw_nvme_read_drops(t);
 	for (i = 0; i < t->nlogs && r == 0; i++)
 		if (t->logs[i])
 			r = spw_log_scan(t, t->logs[i]);
@@ -493,6 +498,7 @@ set_sizes(struct spw_nvme *t, uint64_t capacity)
 	uint64_t size = capacity / SHARE_OF_FILE;
 
 	t->capacity = capacity;
+	t->total = SPW_NVME_DROPS;
 	size -= size % SPW_LOG_BLOCK;
 	t->log_size = SPW_MIN(SPW_MAX(size, (uint64_t)FILE_MIN),
 			      (uint64_t)SPW_LOG_SIZE);
@@ -507,6 +513,8 @@ release(struct spw_nvme *t)
 	for (i = 0; i < t->nlogs; i++)
 		spw_log_free(t, t->logs[i]);
 	free(t->logs);
+	if (t->drops >= 0)
+		spw_sys_close(t->drops);
 	spw_ring_free(t->ring);
 	spw_share_close(&t->share);
 	free(t);
@@ -522,6 +530,7 @@ open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 		return -ENOMEM;
 	t->tier.ops = &spw_tier_nvme;
 	t->direct = true;
+	t->drops = -1;
 	set_sizes(t, setup->capacity);
 	r = spw_share_open(setup, "nvme", &t->share);
 	if (r < 0) {
@@ -549,13 +558,13 @@ close_tier(struct spw_tier *tier, bool discarded)
 	struct spw_nvme *t = of(tier);
 	int r = 0;
 
-	while (t->under_way)
-		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+	spw_nvme_settle(t);
 	if (discarded && !t->share.look_only) {
-		r = discard(t);
+		r = spw_share_clear(&t->share, "nvme", remove_one, t);
 		if (r == 0)
 			r = spw_share_remove(&t->share, "nvme");
 	} else if (!t->share.look_only) {
+		t->closing = true;
 		r = spw_nvme_sync(tier);
 	}
 	release(t);

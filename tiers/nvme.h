@@ -27,7 +27,8 @@
  * and synced, so whatever cannot be read there was damaged; above it may be
  * a put that was cut short, and the checksums of its blocks are looked at.
  *
- * Drops go to disk after the puts before them. A file that has nothing alive
+ * Drops go to disk after the puts before them; until then they are noted in
+ * nvme.drops, which outlives us but not the machine. A file that has nothing alive
  * begins its next life with the sync that makes its last drop durable.
  */
 enum {
@@ -37,6 +38,8 @@ enum {
 	SPW_LOG_BLOCKS = SPW_LOG_SIZE / SPW_LOG_BLOCK,
 	SPW_LOG_VERSION = 1,
 	SPW_LOG_NAME = 32,
+	SPW_NVME_DROPS = 32 << 10,	/* bytes of the file with their notes */
+	SPW_NVME_DEPTH = 16,		/* transfers; the ring has more, for us */
 };
 
 extern const struct spw_tier_ops spw_tier_nvme;
@@ -76,7 +79,7 @@ struct spw_log {			/* one file */
 	int err;			/* a sync failed: no more puts */
 	uint64_t size, end;		/* the next object goes to end */
 	uint64_t mark, marked;		/* reached, and as in the head */
-	uint64_t live;			/* bytes of blocks */
+	uint64_t live, bytes;		/* of objects: blocks, and exactly */
 	uint64_t turn, life, lives;
 	uint64_t used;			/* when, for choosing what to close */
 	unsigned busy, putting;		/* transfers under way; puts of them */
@@ -87,6 +90,9 @@ struct spw_log {			/* one file */
 	bool headless;			/* none of its heads is whole */
 	bool torn;			/* has gaps above the mark */
 	struct spw_log *next;		/* to sync */
+	struct spw_io seal;		/* under way if there is a head */
+	struct spw_log_head *seal_head;
+	uint32_t seal_n;
 	uint64_t dead[SPW_LOG_BLOCKS / 64];
 	struct spw_log_object *objects;	/* by place */
 	uint32_t n, room, synced;	/* the first of them are durable */
@@ -107,7 +113,10 @@ struct spw_nvme {
 	struct spw_share share;
 	struct spw_ring *ring;
 	bool direct;			/* O_DIRECT */
+	bool closing;			/* heads are to tell all */
 	bool names;			/* files were made since the last sync */
+	int drops;			/* descriptor */
+	uint32_t boot, noted;		/* drops, since the last sync */
 	uint64_t capacity, total;	/* total: sizes of all files */
 	uint64_t log_size, reserve;	/* reserve: for the cleaner */
 	uint64_t clock;
@@ -115,8 +124,9 @@ struct spw_nvme {
 	uint32_t nlogs, open;
 	struct spw_log *current, *to_sync;
 	struct spw_log *victim;		/* being emptied: takes no more */
-	struct spw_nvme_slot slots[SPW_RING_DEPTH];
+	struct spw_nvme_slot slots[SPW_NVME_DEPTH];
 	unsigned under_way;		/* transfers, not reaped by the ring */
+	unsigned sealing;		/* files */
 	struct spw_transfer *over, *last_over;
 };
 
@@ -156,7 +166,7 @@ void spw_log_begin_life(struct spw_log *log);
 bool spw_log_is_free(const struct spw_log *log);
 void spw_log_list(struct spw_nvme *t, struct spw_log *log);
 
-/* nvme.c: ends a transfer that the ring says is over. */
+/* nvme.c: the ring says that this is over, a transfer or the step of a seal. */
 void spw_nvme_ended(struct spw_nvme *t, struct spw_io *io);
 int spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
 		  struct spw_log **ret_log);
@@ -165,11 +175,24 @@ int spw_nvme_drop(struct spw_tier *tier, uint64_t place);
 
 /* nvme-sync.c */
 int spw_nvme_sync(struct spw_tier *tier);
+void spw_nvme_settle(struct spw_nvme *t);	/* waits for all under way */
 
 /* Carries out n (at most SPW_RING_DEPTH) requests of our own and waits for
  * them; transfers that end meanwhile are kept for reap. */
 void spw_nvme_do(struct spw_nvme *t, struct spw_io *io, unsigned n);
 int spw_log_flush(struct spw_nvme *t, struct spw_log *log);
+
+/* A file that is full and has nothing under way is synced and marked by the
+ * way, so that whoever comes after us need not look at all of it. */
+void spw_log_seal(struct spw_nvme *t, struct spw_log *log);
+void spw_log_seal_ended(struct spw_nvme *t, struct spw_log *log);
+
+/* nvme-drops.c: what the dead have dropped, before files are looked through;
+ * and our own. -ENOBUFS: sync first. */
+int spw_nvme_read_drops(struct spw_nvme *t);
+int spw_nvme_note_drop(struct spw_nvme *t, const struct spw_log *log,
+		       uint64_t offset, uint64_t n);
+bool spw_nvme_is_drops(const char *name);
 
 /* nvme-list.c */
 int spw_log_scan(struct spw_nvme *t, struct spw_log *log);

@@ -9,6 +9,7 @@
 
 #include "shm/crc32c.h"
 #include "tiers/codec.h"
+#include "tiers/filter.h"
 #include "tiers/object-layout.h"
 
 struct scratch {
@@ -19,6 +20,7 @@ struct scratch {
 struct spw_packer {
 	void *contexts[UINT8_MAX + 1];	/* by codec, made when first needed */
 	struct scratch packed;		/* a block on its way into place */
+	struct scratch filtered;	/* one between filter and codec */
 };
 
 int
@@ -43,6 +45,7 @@ spw_packer_free(struct spw_packer *p)
 		if (p->contexts[i])
 			spw_codec_by_id((uint8_t)i)->ctx_free(p->contexts[i]);
 	free(p->packed.mem);
+	free(p->filtered.mem);
 	free(p);
 }
 
@@ -78,24 +81,36 @@ get_codec(struct spw_packer *p, uint8_t id, const struct spw_codec **ret_codec)
 	return 0;
 }
 
+static int
+prepare_pack(struct spw_packer *p, const struct spw_object_pack *pack,
+	     uint32_t block_size)
+{
+	const struct spw_filter_spec filter = { pack->filter, pack->width };
+	const struct spw_codec *codec;
+	int r = get_codec(p, pack->codec, &codec);
+
+	if (r < 0)
+		return r;
+	if (pack->level < codec->min_level || pack->level > codec->max_level)
+		return -EINVAL;
+	if (!pack->filter)
+		return 0;
+	return spw_filter_is_known(&filter) ?
+	       make_room(&p->filtered, block_size) : -ENOTSUP;
+}
+
 /* Everything that may be missing is looked for before a byte is moved. */
 static int
 prepare(struct spw_packer *p, const struct spw_object *o,
 	const struct spw_object_pack *pack, bool in_place)
 {
-	const struct spw_codec *codec;
 	uint32_t left = o->nblocks;
 	int r;
 
 	for (; left; left -= pack->nblocks, pack++) {
-		r = get_codec(p, pack->codec, &codec);
+		r = prepare_pack(p, pack, o->block_size);
 		if (r < 0)
 			return r;
-		if (pack->filter)
-			return -ENOTSUP;
-		if (pack->level < codec->min_level ||
-		    pack->level > codec->max_level)
-			return -EINVAL;
 		if (!pack->nblocks || pack->nblocks >= left)
 			break;
 	}
@@ -140,20 +155,39 @@ store_raw(const struct block_job *job, struct spw_object_block *b)
 	return 0;
 }
 
+/* What the codec is to pack; NULL: the filter would not. */
+static const void *
+filter_block(const struct block_job *job)
+{
+	const struct spw_filter_spec filter = {
+		job->pack->filter, job->pack->width,
+	};
+	void *filtered = job->packer->filtered.mem;
+
+	if (!filter.id)
+		return job->src;
+	if (spw_filter_apply(&filter, filtered, job->src, job->raw) < 0)
+		return NULL;
+	return filtered;
+}
+
 /* 0: it did not get smaller, whatever the reason; src is as before then. */
 static uint32_t
 pack_block(const struct block_job *job)
 {
 	struct spw_packer *p = job->packer;
 	void *out = job->in_place ? p->packed.mem : job->dst;
+	const void *src = filter_block(job);
 	size_t cap = job->raw - 1;
 	int64_t r;
 
+	if (!src)
+		return 0;
 	if (cap > job->cap)
 		cap = job->cap;
 	r = spw_codec_encode(spw_codec_by_id(job->pack->codec),
 			     p->contexts[job->pack->codec], job->pack->level,
-			     out, cap, job->src, job->raw);
+			     out, cap, src, job->raw);
 	if (r <= 0)
 		return 0;
 	if (job->in_place)
@@ -174,6 +208,8 @@ store_block(const struct block_job *job, struct spw_object_block *b)
 	b->crc = spw_crc32c(0, job->dst, stored);
 	b->codec = job->pack->codec;
 	b->level = (uint8_t)job->pack->level;
+	b->filter = job->pack->filter;
+	b->width = b->filter ? job->pack->width : 0;
 	return 0;
 }
 
@@ -244,6 +280,26 @@ spw_object_encode(struct spw_packer *p, const struct spw_object *o,
 }
 
 static int
+unpack_filtered(struct spw_packer *p, const struct spw_codec *codec,
+		const struct spw_object_block *b, const void *stored,
+		void *dst, uint32_t raw)
+{
+	const struct spw_filter_spec filter = { b->filter, b->width };
+	int r;
+
+	if (!spw_filter_is_known(&filter))
+		return -ENOTSUP;
+	r = make_room(&p->filtered, raw);
+	if (r < 0)
+		return r;
+	r = spw_codec_decode(codec, p->contexts[codec->id], p->filtered.mem,
+			     raw, stored, b->stored);
+	if (r < 0)
+		return r;
+	return spw_filter_undo(&filter, dst, p->filtered.mem, raw);
+}
+
+static int
 unpack_block(struct spw_packer *p, const struct spw_object_block *b,
 	     const void *stored, void *dst, uint32_t raw)
 {
@@ -254,13 +310,13 @@ unpack_block(struct spw_packer *p, const struct spw_object_block *b,
 		return copy_and_sum(dst, stored, raw) == b->crc ? 0 : -EBADMSG;
 	if (spw_crc32c(0, stored, b->stored) != b->crc)
 		return -EBADMSG;
-	if (b->filter)
-		return -ENOTSUP;
 	r = get_codec(p, b->codec, &codec);
 	if (r < 0)
 		return r;
-	return spw_codec_decode(codec, p->contexts[b->codec], dst, raw, stored,
-				b->stored);
+	if (b->filter)
+		return unpack_filtered(p, codec, b, stored, dst, raw);
+	return spw_codec_decode(codec, p->contexts[codec->id], dst, raw,
+				stored, b->stored);
 }
 
 int

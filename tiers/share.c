@@ -89,7 +89,8 @@ enter_share(const struct spw_tier_setup *setup, struct spw_share *s)
 	char user[32];
 	int place, above;
 
-	(void)snprintf(user, sizeof(user), "spillway-%u", (unsigned)spw_sys_geteuid());
+	(void)snprintf(user, sizeof(user), "spillway-%u",
+		       (unsigned)spw_sys_geteuid());
 	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%s/%s",
 			     setup->place, user, setup->owner) >=
 	    sizeof(s->path))
@@ -161,6 +162,16 @@ lock_share(struct spw_share *s, const char *kind)
 	return -EBUSY;			/* somebody is removing it */
 }
 
+static bool
+is_gone(const struct spw_share *s, const char *kind)
+{
+	char name[32];
+	struct stat st;
+
+	(void)snprintf(name, sizeof(name), "%s.gone", kind);
+	return spw_sys_fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int
 spw_share_open(const struct spw_tier_setup *setup, const char *kind,
 	       struct spw_share *ret_share)
@@ -179,6 +190,7 @@ spw_share_open(const struct spw_tier_setup *setup, const char *kind,
 		return r;
 	}
 	s.lasts = lasts(s.dir);
+	s.gone = is_gone(&s, kind);
 	*ret_share = s;
 	return 0;
 }
@@ -251,6 +263,30 @@ spw_share_each(const struct spw_share *s,
 	if (r == 0 && !e)
 		r = -errno;
 	closedir(d);
+	return r;
+}
+
+int
+spw_share_clear(struct spw_share *s, const char *kind,
+		int (*remove)(void *arg, const char *name), void *arg)
+{
+	char name[32];
+	int fd, r;
+
+	(void)snprintf(name, sizeof(name), "%s.gone", kind);
+	fd = spw_sys_openat(s->dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW |
+			    O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fd;
+	spw_sys_close(fd);
+	r = sync_dir(s->dir);
+	if (r == 0)
+		r = spw_share_each(s, remove, arg);
+	if (r == 0)
+		r = sync_dir(s->dir);
+	if (r == 0)
+		r = spw_share_unlink(s, name);
+	s->gone = r < 0;
 	return r;
 }
 

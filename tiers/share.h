@@ -26,6 +26,8 @@ struct spw_share {
 					 * keeps a second drainer out is the
 					 * lock of the segment alone */
 	bool lasts;			/* the files are there after a reboot */
+	bool gone;			/* it was being cleared: show nothing,
+					 * and clear it before it is used */
 	char path[PATH_MAX];
 };
 
@@ -34,6 +36,12 @@ struct spw_share {
 int spw_share_open(const struct spw_tier_setup *setup, const char *kind,
 		   struct spw_share *ret_share);
 void spw_share_close(struct spw_share *s);
+
+/* Removes the files of a kind, all or nothing: after a crash in the middle the
+ * share is gone, since older objects without the newer ones would be worse
+ * than none. remove is called with every name, as by spw_share_each. */
+int spw_share_clear(struct spw_share *s, const char *kind,
+		    int (*remove)(void *arg, const char *name), void *arg);
 
 /* Removes the lock and the directory, unless another kind has files in it,
  * durably. The files of the kind are gone by now. */

@@ -13,7 +13,9 @@
 #include "tiers/nvme.h"
 
 static const struct spw_tier_ops *const kinds[] = {
+	&spw_tier_bb,
 	&spw_tier_nvme,
+	&spw_tier_pmem,
 };
 
 const struct spw_tier_ops *

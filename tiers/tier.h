@@ -115,7 +115,7 @@ struct spw_tier {			/* at the head of each tier's own */
 					 * of this place; without a full stop */
 };
 
-extern const struct spw_tier_ops spw_tier_bb;
+extern const struct spw_tier_ops spw_tier_bb, spw_tier_pmem;
 
 /* By the name of its kind; NULL: not one that stores objects here. Where a
  * tier needs a library that is missing, open says -ELIBACC. */

@@ -159,7 +159,7 @@ put_json_tier(const struct spw_tierspec *t, bool last)
 	if (t->codec != SPW_PIN_NONE)
 		printf(", \"codec\": \"%s\"",
 		       spw_tierspec_codec_name(t->codec));
-	if (t->level >= 0)
+	if (t->level != SPW_LEVEL_DEFAULT)
 		printf(", \"level\": %d", t->level);
 	for (unsigned k = 0; k < SPW_KEYS; k++) {
 		const char *value = spw_tierspec_value(&tiers, t, k);
@@ -229,8 +229,8 @@ put_tier(const struct spw_tierspec *t)
 		spw_text_put(&x, "-");
 	spw_text_init(&x, codec, sizeof(codec));
 	spw_text_put(&x, spw_tierspec_codec_name(t->codec));
-	if (t->level >= 0)
-		spw_text_fmt(&x, "=%u", (unsigned)t->level);
+	if (t->level != SPW_LEVEL_DEFAULT)
+		spw_text_fmt(&x, "=%d", t->level);
 	put_column(spw_tierspec_kind_name(t->kind), 14);
 	put_column(place_of(t), 28);
 	put_column(size, 28);

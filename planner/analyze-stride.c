@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* analyze-stride.c -- after how many bytes does the data look the same again */
+
+/* The high bytes of numbers, constant fields and flags return after the
+ * length of an element, and more so after that of a record.  So for a distance
+ * d we count how many of 256 bytes equal the one d later.  Short
+ * distances come first, in both windows; they tell noise from numbers, and
+ * give the element.  Then multiples of 8 have to beat it clearly: they are
+ * the records, or several of them.  All other distances are tried only if the
+ * short ones contradict each other, as they do when a record is of an odd
+ * length.
+ */
+
+#include "planner/analyze-parts.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* How many of p[0..255] equal the byte d later, for n distances d, from
+ * `first` in steps; d is at most 255.  V is the bytes of a vector.  A
+ * comparison yields -1, so each byte of sum counts to 256 / V.
+ */
+#define COUNT(name, target, V, add)					\
+target static void							\
+name(const uint8_t *p, size_t first, size_t step, size_t n,		\
+     uint16_t *ret)							\
+{									\
+	typedef uint8_t vec __attribute__((vector_size(V)));		\
+	vec seen[SEEN / V], sum, later;					\
+	size_t i, k;							\
+									\
+	UNROLLED							\
+	for (i = 0; i < SEEN / V; i++)					\
+		memcpy(&seen[i], p + i * V, V);				\
+	for (k = 0, p += first; k < n; k++, p += step) {		\
+		sum = (vec){ 0 };					\
+		UNROLLED						\
+		for (i = 0; i < SEEN / V; i++) {			\
+			memcpy(&later, p + i * V, V);			\
+			sum -= (vec)(seen[i] == later);			\
+		}							\
+		ret[k] = (uint16_t)add((const uint8_t *)&sum);		\
+	}								\
+}
+
+#ifdef __clang__
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED _Pragma("GCC unroll 16")
+#endif
+
+/* 16 bytes of at most 16: two of them leave room in a byte, all do not. */
+static unsigned int
+add_16(const uint8_t *p)
+{
+	uint64_t v[2], w;
+
+	memcpy(v, p, sizeof(v));
+	w = v[0] + v[1];
+	w = (w & 0x00ff00ff00ff00ffu) + (w >> 8 & 0x00ff00ff00ff00ffu);
+	return w * 0x0001000100010001u >> 48;
+}
+
+COUNT(count_plain, , 16, add_16)
+#ifdef __x86_64__
+__attribute__((target("avx2")))
+static inline unsigned int
+add_32(const uint8_t *p)
+{
+	__m256i four = _mm256_sad_epu8(_mm256_loadu_si256((const void *)p),
+				       _mm256_setzero_si256());
+	__m128i two = _mm_add_epi64(_mm256_castsi256_si128(four),
+				    _mm256_extracti128_si256(four, 1));
+
+	return (unsigned int)(_mm_cvtsi128_si32(two) +
+			      _mm_extract_epi16(two, 4));
+}
+
+COUNT(count_avx2, __attribute__((target("avx2"))), 32, add_32)
+#else
+#define count_avx2 count_plain
+#endif
+
+static void
+count(const uint8_t *p, size_t first, size_t step, size_t n, uint16_t *ret)
+{
+	if (spw_has_avx2())
+		count_avx2(p, first, step, n, ret);
+	else
+		count_plain(p, first, step, n, ret);
+}
+
+static unsigned int
+count_one(const uint8_t *p, size_t d)
+{
+	uint16_t equal;
+
+	count(p, d, 0, 1, &equal);
+	return equal;
+}
+
+struct search {
+	const uint8_t *one, *two;	/* windows */
+	unsigned int best, least;	/* of the short distances, in both */
+	unsigned int in_one, in_both;	/* of what was found so far */
+	unsigned int found;
+};
+
+static const uint8_t shorts[] = { 1, 2, 3, 4, 6, 8, 12, 16 };
+
+/* Of 512 equal bytes, noise has 2 and seldom more than 8. */
+enum { NOTICED = 16 };
+
+/* Is a count not clearly less than the best: by a fifth of what there is, or
+ * by three times what chance does to it?
+ */
+static bool
+is_near(const struct search *s, unsigned int count)
+{
+	unsigned int less = s->best - count;
+
+	return less * 5 <= s->best - s->least || less * less <= 9 * s->best;
+}
+
+/* Does more return after every multiple of an element than in between?  A
+ * single byte has nothing in between, so nobody knows.
+ */
+static bool
+is_regular(const unsigned int both[17], unsigned int element)
+{
+	unsigned int d, least = 2 * SEEN, between = 0;
+
+	for (d = 1; d <= 16; d++)
+		if (d % element == 0 && both[d] < least)
+			least = both[d];
+		else if (d % element && both[d] > between)
+			between = both[d];
+	return element > 1 && least >= between;
+}
+
+/* The shortest that comes near the best.  False: nothing comes back, or not
+ * regularly.
+ */
+static bool
+find_short(struct search *s)
+{
+	uint16_t one[16], two[16];	/* of distances 1 to 16 */
+	unsigned int d, both[17];
+	size_t i;
+
+	count(s->one, 1, 1, 16, one);
+	count(s->two, 1, 1, 16, two);
+	s->least = 2 * SEEN;
+	for (d = 1; d <= 16; d++) {
+		both[d] = one[d - 1] + two[d - 1];
+		if (both[d] < s->least)
+			s->least = both[d];
+	}
+	for (i = 0; i < ARRAY_LEN(shorts); i++)
+		if (both[shorts[i]] > s->best)
+			s->best = both[shorts[i]];
+	if (s->best < s->least + NOTICED && s->best < 2 * SEEN / 4)
+		return false;
+	for (i = 0; !is_near(s, both[shorts[i]]); i++)
+		;
+	s->found = shorts[i];
+	s->in_one = one[s->found - 1];
+	s->in_both = both[s->found];
+	return is_regular(both, s->found);
+}
+
+/* The distance found may be several records, if theirs was not tried. */
+static void
+find_part(struct search *s, unsigned int need)
+{
+	unsigned int parts, d, in_one;
+
+	for (parts = s->found / 5; parts > 1; parts--) {
+		d = s->found / parts;
+		if (d * parts != s->found)
+			continue;
+		in_one = count_one(s->one, d);
+		if (in_one < need)
+			continue;
+		s->found = d;
+		s->in_both = in_one + count_one(s->two, d);
+		return;
+	}
+}
+
+/* A longer distance has to be clearly better, in one window by 3 standard
+ * deviations or so and then in both.  Its own multiples are as good, so the
+ * shortest that comes near the best is taken.
+ */
+static void
+find_long(struct search *s, unsigned int from, unsigned int step,
+	  unsigned int to)
+{
+	const unsigned int n = (to - from) / step + 1;
+	uint16_t one[256];
+	unsigned int i, best = 0, need, in_both;
+
+	count(s->one, from, step, n, one);
+	for (i = 0; i < n; i++)
+		best = one[i] > best ? one[i] : best;
+	if (best < s->in_one + 24)
+		return;
+	need = s->in_one + (best - s->in_one) * 3 / 4;
+	for (i = 0; one[i] < need; i++)
+		;
+	in_both = one[i] + count_one(s->two, from + i * step);
+	if (in_both < s->in_both + 44)
+		return;
+	s->found = from + i * step;
+	s->in_one = one[i];
+	s->in_both = in_both;
+	if (step > 1)
+		find_part(s, need);
+}
+
+/* 128 random bytes have 101 different values, give or take 4. */
+static bool
+looks_random(const uint8_t *p)
+{
+	uint8_t seen[256] = { 0 };
+	uint64_t words[32], sum = 0;
+	int i;
+
+	for (i = 0; i < 128; i++)
+		seen[p[i]] = 1;
+	memcpy(words, seen, sizeof(words));
+	for (i = 0; i < 32; i++)
+		sum += words[i];		/* bytes count to 32 */
+	sum = (sum & 0x00ff00ff00ff00ffu) + (sum >> 8 & 0x00ff00ff00ff00ffu);
+	return sum * 0x0001000100010001u >> 48 >= 87;
+}
+
+unsigned int
+spw_analyze_stride(const struct spw_sample *sample)
+{
+	struct search s = { .one = sample->one, .two = sample->two };
+	bool agrees = find_short(&s);
+
+	if (!s.found && looks_random(s.one) && looks_random(s.two))
+		return 0;
+	find_long(&s, 24, 8, 248);
+	if (!agrees && s.found <= 16)
+		find_long(&s, 5, 1, 255);
+	return s.found;
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* predict.c -- robust averages for streams and classes, and costs from them */
+
+#include "planner/predict.h"
+#include "shm/util.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define STREAMS 512u		/* a power of two */
+#define PROBES 4u
+#define CLASSES 256u		/* the first is for streams of all kinds */
+
+#define OWN_MEMORY 12.0f	/* blocks after which the past fades */
+#define CLASS_MEMORY 200.0f
+#define WHOLE_BYTES 65536.0f	/* a block below counts for less */
+#define OFF_LIMIT 3.0f		/* deviations before something is cut */
+#define FIRST_LIMIT 1.5f	/* ln, for a first block: 4.5 times */
+#define FIRST_OFF 0.25f		/* deviation assumed at first */
+#define LEAST_OFF 0.03f
+#define BELIEVED 3		/* blocks in a row on the same side */
+#define MOVED 0.03		/* a change that is worth a new version */
+#define REVIEW 32		/* blocks between looks at all choices */
+
+enum { PACK, UNPACK, STORED, FIGURES };
+
+/* Blocks that the expectation counts for, and a sample.  Times are noisy,
+ * sizes are not.
+ */
+static const float shrink[FIGURES] = { 0.5f, 0.5f, 0.2f };
+static const float sample_weight[FIGURES] = { 0.3f, 0.3f, 0.4f };
+
+/* A robust average of logarithms, for each figure. */
+struct cell {
+	float mean[FIGURES], off[FIGURES];	/* and mean deviation */
+	float n[FIGURES];		/* blocks */
+	int8_t run[FIGURES];		/* blocks cut in a row, by side */
+	uint8_t sampled;		/* bit k: only samples so far */
+};
+
+/* What a class learned in this run, not yet given away. */
+struct news {
+	float n[FIGURES], sum[FIGURES];
+};
+
+struct class {
+	uint64_t traits;
+	struct cell cell[SPW_CHOICES_MAX];
+	struct news news[SPW_CHOICES_MAX];
+};
+
+struct stream {
+	struct spw_stream key;
+	uint64_t used;			/* tick of the last use; 0: empty */
+	uint16_t class;
+	uint16_t since_review;
+	float drift[FIGURES];		/* from the class, over choices */
+	float drift_n[FIGURES], drift_shown[FIGURES];
+	struct cell cell[SPW_CHOICES_MAX];
+	struct spw_costs costs;
+};
+
+struct spw_predictor {
+	unsigned n;
+	uint64_t removed;
+	uint64_t version, tick;
+	struct spw_choice choice[SPW_CHOICES_MAX];
+	struct cell bias[SPW_CHOICES_MAX];	/* blocks against samples */
+	unsigned n_classes;
+	struct class class[CLASSES];
+	struct stream stream[STREAMS + PROBES];
+};
+
+struct spw_predictor *
+spw_predict_new(const struct spw_choice *choices, unsigned n)
+{
+	struct spw_predictor *p;
+
+	if (!n || n > SPW_CHOICES_MAX)
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	memcpy(p->choice, choices, n * sizeof(*choices));
+	p->n = n;
+	p->n_classes = 1;
+	return p;
+}
+
+void
+spw_predict_free(struct spw_predictor *p)
+{
+	free(p);
+}
+
+const struct spw_choice *
+spw_predict_choices(const struct spw_predictor *p, unsigned *ret_n)
+{
+	*ret_n = p->n;
+	return p->choice;
+}
+
+int
+spw_predict_find(const struct spw_predictor *p, const struct spw_choice *want)
+{
+	for (unsigned c = 0; c < p->n; c++) {
+		const struct spw_choice *at = &p->choice[c];
+
+		if (at->codec == want->codec && at->filter == want->filter &&
+		    at->level == want->level && at->width == want->width)
+			return (int)c;
+	}
+	return -ENOENT;
+}
+
+/* A class of its own for each kind of traits, as long as there are any. */
+static unsigned
+class_of(struct spw_predictor *p, uint64_t traits)
+{
+	for (unsigned i = 1; i < p->n_classes; i++)
+		if (p->class[i].traits == traits)
+			return i;
+	if (p->n_classes == CLASSES)
+		return 0;
+	p->class[p->n_classes].traits = traits;
+	return p->n_classes++;
+}
+
+/* What the class expects; false: nobody knows. */
+static bool
+expect_of_class(const struct spw_predictor *p, unsigned class, unsigned c,
+		int k, float *ret)
+{
+	const struct cell *all = &p->class[0].cell[c];
+	const struct cell *own = &p->class[class].cell[c];
+	float n = own->n[k], m = all->n[k] > 0 ? shrink[k] : 0;
+
+	if (n + m <= 0)
+		return false;
+	*ret = (n * own->mean[k] + m * all->mean[k]) / (n + m);
+	return true;
+}
+
+/* How far the stream is from its class, as far as that is known. */
+static float
+drift_of(const struct stream *st, int k)
+{
+	return st->drift[k] * st->drift_n[k] / (st->drift_n[k] + shrink[k]);
+}
+
+static bool
+expect(const struct spw_predictor *p, const struct stream *st, unsigned c,
+       int k, float *ret)
+{
+	const struct cell *own = &st->cell[c];
+	float prior;
+
+	if (!expect_of_class(p, st->class, c, k, &prior)) {
+		*ret = own->mean[k];
+		return own->n[k] > 0;
+	}
+	prior += drift_of(st, k);
+	*ret = (own->n[k] * own->mean[k] + shrink[k] * prior) /
+	       (own->n[k] + shrink[k]);
+	return true;
+}
+
+/* x, or the farthest from what is expected that it counts for. */
+static float
+cut(struct cell *cell, int k, float expected, float x)
+{
+	float limit = cell->n[k] > 0 ? OFF_LIMIT * cell->off[k] : FIRST_LIMIT;
+	float off = x - expected;
+	int side = off < 0 ? -1 : 1;
+
+	if (fabsf(off) <= limit) {
+		cell->run[k] = 0;
+		return x;
+	}
+	cell->run[k] = (int8_t)(cell->run[k] * side > 0
+				? cell->run[k] + side : side);
+	if (abs(cell->run[k]) < BELIEVED)
+		return expected + (float)side * limit;
+	cell->run[k] = 0;		/* this is how it is now */
+	cell->n[k] = 0;
+	return x;
+}
+
+/* off: from what was expected, before it was cut. */
+static void
+average(struct cell *cell, int k, float x, float off, float w, float memory)
+{
+	float gain = w / (SPW_MIN(cell->n[k], memory) + w);
+	float most = 2 * OFF_LIMIT * cell->off[k];
+
+	if (cell->n[k] <= 0) {
+		cell->mean[k] = x;
+		cell->off[k] = FIRST_OFF;
+	} else {
+		cell->mean[k] += gain * (x - cell->mean[k]);
+		cell->off[k] += 0.2f * (SPW_MIN(fabsf(off), most) -
+					cell->off[k]);
+		cell->off[k] = SPW_MAX(cell->off[k], LEAST_OFF);
+	}
+	cell->n[k] = SPW_MIN(cell->n[k] + w, 4 * memory);
+}
+
+/* All that a stream tells its class counts for less than two blocks. */
+static void
+tell_class(struct spw_predictor *p, struct stream *st, unsigned c, int k,
+	   float x, float w)
+{
+	struct cell *own = &p->class[st->class].cell[c];
+	struct cell *all = &p->class[0].cell[c];
+	struct news *news = &p->class[st->class].news[c];
+	float seen = 1 + st->cell[c].n[k], share = w / (seen * seen);
+
+	if (st->class) {
+		average(own, k, x, x - own->mean[k], share, CLASS_MEMORY);
+		news->n[k] += share;
+		news->sum[k] += share * x;
+	}
+	average(all, k, x, x - all->mean[k], share / 4, CLASS_MEMORY);
+}
+
+/* Samples are small: packing them is slower and saves less.  By how much is
+ * seen when a block follows.
+ */
+static void
+compare_samples(struct spw_predictor *p, struct cell *cell, unsigned c, int k,
+		float x)
+{
+	struct cell *bias = &p->bias[c];
+	float off = x - cell->mean[k];
+
+	off = SPW_MAX(SPW_MIN(off, 1.0f), -1.0f);
+	average(bias, k, bias->mean[k] + off, off, 1, OWN_MEMORY);
+	cell->sampled &= (uint8_t)~(1u << k);
+	cell->n[k] = SPW_MIN(cell->n[k], sample_weight[k]);
+}
+
+static void
+learn_figure(struct spw_predictor *p, struct stream *st, unsigned c, int k,
+	     float x, float w, bool is_sample)
+{
+	struct cell *cell = &st->cell[c];
+	const struct cell *bias = &p->bias[c];
+	float expected, prior, kept = x;
+	bool has_prior = expect_of_class(p, st->class, c, k, &prior);
+
+	if (is_sample) {
+		w = sample_weight[k];
+		x += bias->mean[k] * bias->n[k] / (bias->n[k] + 1);
+		if (cell->n[k] <= 0)
+			cell->sampled |= (uint8_t)(1u << k);
+	} else if (cell->sampled >> k & 1) {
+		compare_samples(p, cell, c, k, x);
+	}
+	if (expect(p, st, c, k, &expected))
+		kept = cut(cell, k, expected, x);
+	else
+		expected = x;
+	if (has_prior) {
+		float gain = w / (SPW_MIN(st->drift_n[k], OWN_MEMORY) + w);
+
+		st->drift[k] += gain * (kept - prior - st->drift[k]);
+		st->drift_n[k] += w;
+	}
+	tell_class(p, st, c, k, kept, w);
+	average(cell, k, kept, x - expected, w, OWN_MEMORY);
+}
+
+/* Has a figure moved enough to be told?  The new one is in *at then. */
+static bool
+move(double *at, double to)
+{
+	if (isfinite(*at) && fabs(to - *at) <= MOVED * *at)
+		return false;
+	*at = to;
+	return true;
+}
+
+static double
+stored_quantum(float log_fraction)
+{
+	double stored = ceil(SPW_QUANTUM * (double)expf(log_fraction));
+
+	return SPW_MAX(1, SPW_MIN(stored, SPW_QUANTUM));
+}
+
+static bool
+show_choice(const struct spw_predictor *p, struct stream *st, unsigned c)
+{
+	struct spw_costs *costs = &st->costs;
+	float pack, unpack, stored;
+	bool moved;
+
+	if (p->removed >> c & 1 || !expect(p, st, c, PACK, &pack) ||
+	    !expect(p, st, c, STORED, &stored)) {
+		moved = costs->pack[c] < (double)INFINITY;
+		costs->pack[c] = (double)INFINITY;
+		costs->unpack[c] = 0;
+		costs->stored[c] = SPW_QUANTUM;
+		return moved;
+	}
+	if (!expect(p, st, c, UNPACK, &unpack))
+		unpack = pack;		/* it rarely takes longer */
+	moved = move(&costs->pack[c], (double)expf(pack));
+	moved |= move(&costs->unpack[c], (double)expf(unpack));
+	moved |= move(&costs->stored[c], stored_quantum(stored));
+	return moved;
+}
+
+static void
+show_all(struct spw_predictor *p, struct stream *st)
+{
+	bool moved = false;
+
+	for (unsigned c = 1; c < p->n; c++)
+		moved |= show_choice(p, st, c);
+	for (int k = 0; k < FIGURES; k++)
+		st->drift_shown[k] = drift_of(st, k);
+	st->since_review = 0;
+	if (moved)
+		st->costs.version = ++p->version;
+}
+
+/* After something was learned of one choice. */
+static void
+show(struct spw_predictor *p, struct stream *st, unsigned c)
+{
+	bool drifted = ++st->since_review >= REVIEW;
+
+	for (int k = 0; k < FIGURES; k++)
+		drifted |= fabsf(drift_of(st, k) - st->drift_shown[k]) >
+			   (float)MOVED;
+	if (drifted)
+		show_all(p, st);
+	else if (show_choice(p, st, c))
+		st->costs.version = ++p->version;
+}
+
+static void
+start_stream(struct spw_predictor *p, struct stream *st,
+	     const struct spw_stream *key)
+{
+	memset(st, 0, sizeof(*st));
+	st->key = *key;
+	st->class = (uint16_t)class_of(p, key->traits);
+	st->costs.n = p->n;
+	st->costs.stored[0] = SPW_QUANTUM;
+	st->costs.version = ++p->version;
+	show_all(p, st);
+}
+
+static struct stream *
+find_stream(struct spw_predictor *p, const struct spw_stream *key)
+{
+	uint64_t mix = (key->id ^ key->traits * UINT64_C(0xd6e8feb86659fd93)) *
+		       UINT64_C(0x9e3779b97f4a7c15);
+	struct stream *at = &p->stream[mix >> 32 & (STREAMS - 1)];
+	struct stream *oldest = at;
+
+	p->tick++;
+	for (unsigned i = 0; i < PROBES; i++, at++) {
+		if (at->used && at->key.id == key->id &&
+		    at->key.traits == key->traits) {
+			at->used = p->tick;
+			return at;
+		}
+		if (at->used < oldest->used)
+			oldest = at;
+	}
+	start_stream(p, oldest, key);
+	oldest->used = p->tick;
+	return oldest;
+}
+
+const struct spw_costs *
+spw_predict_costs(struct spw_predictor *p, const struct spw_stream *stream)
+{
+	return &find_stream(p, stream)->costs;
+}
+
+double
+spw_predict_evidence(struct spw_predictor *p, const struct spw_stream *stream,
+		     unsigned choice)
+{
+	const struct cell *cell = &find_stream(p, stream)->cell[choice];
+
+	return (double)SPW_MIN(cell->n[PACK], cell->n[STORED]);
+}
+
+void
+spw_predict_remove(struct spw_predictor *p, unsigned choice)
+{
+	p->removed |= UINT64_C(1) << choice;
+	for (unsigned i = 0; i < STREAMS + PROBES; i++)
+		if (p->stream[i].used)
+			show_all(p, &p->stream[i]);
+}
+
+void
+spw_predict_learn(struct spw_predictor *p, const struct spw_stream *stream,
+		  unsigned choice, const struct spw_observed *seen)
+{
+	struct stream *st = find_stream(p, stream);
+	float bytes = (float)seen->bytes, w, stored;
+
+	if (!choice || choice >= p->n || !seen->bytes)
+		return;
+	w = SPW_MIN(1, SPW_MAX(bytes / WHOLE_BYTES, 0.1f));
+	stored = SPW_MIN(1, (float)seen->stored / bytes);
+	stored = SPW_MAX(stored, 1.0f / SPW_QUANTUM);
+	learn_figure(p, st, choice, STORED, logf(stored), w, seen->is_sample);
+	if (seen->pack > 0 && isfinite(seen->pack))
+		learn_figure(p, st, choice, PACK,
+			     logf((float)seen->pack / bytes), w,
+			     seen->is_sample);
+	if (seen->unpack > 0 && isfinite(seen->unpack))
+		learn_figure(p, st, choice, UNPACK,
+			     logf((float)seen->unpack / bytes), w,
+			     seen->is_sample);
+	show(p, st, choice);
+}
+
+static bool
+is_speed(double x)
+{
+	return x == 0 || (x >= 1 && x <= 1e15);
+}
+
+static void
+tell_figure(struct spw_predictor *p, unsigned class, unsigned c, int k,
+	    double x, double weight)
+{
+	float w = (float)SPW_MIN(weight, (double)CLASS_MEMORY);
+	float ln = (float)log(x);
+
+	average(&p->class[class].cell[c], k, ln, 0, w, CLASS_MEMORY);
+	average(&p->class[0].cell[c], k, ln, 0, w / 4, CLASS_MEMORY);
+}
+
+int
+spw_predict_tell(struct spw_predictor *p, const struct spw_known *known)
+{
+	int c = spw_predict_find(p, &known->choice);
+	unsigned class;
+
+	if (!(known->weight > 0) || !is_speed(known->pack) ||
+	    !is_speed(known->unpack) || !(known->fraction > 0) ||
+	    known->fraction > 2)
+		return -EINVAL;
+	if (c < 0)
+		return c;
+	class = class_of(p, known->traits);
+	if (!class)
+		return -ENOSPC;
+	tell_figure(p, class, (unsigned)c, STORED, SPW_MIN(known->fraction, 1),
+		    known->weight);
+	if (known->pack > 0)
+		tell_figure(p, class, (unsigned)c, PACK, 1 / known->pack,
+			    known->weight);
+	if (known->unpack > 0)
+		tell_figure(p, class, (unsigned)c, UNPACK, 1 / known->unpack,
+			    known->weight);
+	return 0;
+}
+
+static double
+mean_news(const struct news *news, int k)
+{
+	return news->n[k] > 0 ? exp((double)(news->sum[k] / news->n[k])) : 0;
+}
+
+static int
+give_news(const struct spw_predictor *p, const struct class *class, unsigned c,
+	  spw_predict_cb *cb, void *arg)
+{
+	const struct news *news = &class->news[c];
+	double pack = mean_news(news, PACK), unpack = mean_news(news, UNPACK);
+
+	if (news->n[STORED] <= 0)
+		return 0;
+	return cb(&(struct spw_known){
+		.traits = class->traits,
+		.choice = p->choice[c],
+		.weight = (double)news->n[STORED],
+		.pack = pack > 0 ? 1 / pack : 0,
+		.unpack = unpack > 0 ? 1 / unpack : 0,
+		.fraction = mean_news(news, STORED),
+	}, arg);
+}
+
+int
+spw_predict_learned(const struct spw_predictor *p, spw_predict_cb *cb,
+		    void *arg)
+{
+	int r;
+
+	for (unsigned i = 1; i < p->n_classes; i++)
+		for (unsigned c = 1; c < p->n; c++) {
+			r = give_news(p, &p->class[i], c, cb, arg);
+			if (r)
+				return r;
+		}
+	return 0;
+}
+
+void
+spw_predict_given(struct spw_predictor *p)
+{
+	for (unsigned i = 1; i < p->n_classes; i++)
+		memset(p->class[i].news, 0, sizeof(p->class[i].news));
+}

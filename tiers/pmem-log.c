@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmem-log.c -- puts objects into a file of tier pmem, and takes them out */
+
+#include "tiers/pmem-log.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm/crc32c.h"
+#include "shm/failpoint.h"
+#include "shm/sys.h"
+#include "shm/util.h"
+
+static uint32_t
+slots_for(uint64_t size)
+{
+	uint64_t n = size / SPW_PMEM_PER_SLOT;
+
+	return (uint32_t)SPW_MIN(n, SPW_PMEM_SLOTS_MOST);
+}
+
+uint64_t
+spw_pmem_log_overhead(uint64_t size)
+{
+	return SPW_PMEM_SLOTS_AT + (uint64_t)slots_for(size) *
+	       sizeof(struct spw_pmem_slot);
+}
+
+void
+spw_pmem_log_name(uint32_t number, char ret_name[32])
+{
+	(void)snprintf(ret_name, 32, "pmem-%04x.log", number);
+}
+
+bool
+spw_pmem_log_number(const char *name, uint32_t *ret_number)
+{
+	char again[32];
+
+	if (sscanf(name, "pmem-%4x.log", ret_number) != 1 || !*ret_number)
+		return false;
+	spw_pmem_log_name(*ret_number, again);
+	return !strcmp(name, again);
+}
+
+static uint64_t
+slot_at(uint32_t slot)
+{
+	return SPW_PMEM_SLOTS_AT + (uint64_t)slot *
+	       sizeof(struct spw_pmem_slot);
+}
+
+/* Storing. */
+
+static void
+note_written(struct spw_pmem_log *l, uint64_t at, uint64_t n)
+{
+	if (!l->real)
+		l->to = SPW_MAX(l->to, at + n);
+}
+
+/* On persistent memory: on its way, until the next drain. */
+static int
+store(struct spw_pmem_log *l, uint64_t at, const void *buf, size_t n)
+{
+	note_written(l, at, n);
+	if (!l->is_pmem)
+		return spw_share_write(l->fd, buf, n, at);
+	l->env->calls->copy(l->base + at, buf, n);
+	return 0;
+}
+
+/* One word, whole or not at all, after everything stored before. */
+static int
+store_word(struct spw_pmem_log *l, uint64_t at, uint64_t word)
+{
+	if (!l->is_pmem)
+		return store(l, at, &word, sizeof(word));
+	note_written(l, at, sizeof(word));
+	l->env->calls->drain();
+	SPW_FAILPOINT("pmem-drained");
+	atomic_store_explicit((_Atomic uint64_t *)(l->base + at), word,
+			      memory_order_release);
+	l->env->calls->flush(l->base + at, sizeof(word));
+	l->env->calls->drain();
+	return 0;
+}
+
+static int
+store_slot(struct spw_pmem_log *l, uint32_t slot, const struct spw_pmem_slot *s)
+{
+	const size_t word = sizeof(s->state);
+	int r;
+
+	if (!l->is_pmem)		/* a sector is written whole */
+		return store(l, slot_at(slot), s, sizeof(*s));
+	r = store(l, slot_at(slot) + word, &s->at, sizeof(*s) - word);
+	SPW_FAILPOINT("pmem-slot");
+	return r < 0 ? r : store_word(l, slot_at(slot), s->state);
+}
+
+static uint64_t
+state_of(const struct spw_pmem_slot *s)
+{
+	return SPW_PMEM_USED << 32 |
+	       spw_crc32c(0, &s->at, sizeof(*s) - sizeof(s->state));
+}
+
+/* Opening. */
+
+static void
+set_real(struct spw_pmem_log *l)
+{
+	l->real = l->is_pmem && l->env->trusted;
+}
+
+static struct spw_pmem_log *
+new_log(const struct spw_pmem_env *env, uint32_t number)
+{
+	struct spw_pmem_log *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->env = env;
+	l->number = number;
+	l->fd = -1;
+	return l;
+}
+
+void
+spw_pmem_log_close(struct spw_pmem_log *l)
+{
+	if (!l)
+		return;
+	if (l->base)
+		(void)l->env->calls->unmap(l->base, l->mapped);
+	if (l->fd >= 0)
+		spw_sys_close(l->fd);
+	spw_extents_free(&l->free);
+	free(l->taken);
+	free(l);
+}
+
+/* len 0: the file is there. */
+static int
+map_file(struct spw_pmem_log *l, const char *name, size_t len)
+{
+	const struct spw_pmem_env *env = l->env;
+	char path[PATH_MAX + 40];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", env->share->path, name);
+	errno = EIO;
+	l->base = env->calls->map(path, len, &l->mapped, &l->is_pmem);
+	if (!l->base)
+		return -errno;
+	set_real(l);
+	return 0;
+}
+
+static int
+open_file(struct spw_pmem_log *l, const char *name)
+{
+	int flags = l->env->calls ? O_RDWR : O_RDONLY;
+
+	l->fd = spw_sys_openat(l->env->share->dir, name, flags | O_NOFOLLOW |
+			       O_CLOEXEC, 0);
+	return l->fd < 0 ? l->fd : 0;
+}
+
+static int
+prepare(struct spw_pmem_log *l, struct spw_extent *used, size_t nused)
+{
+	if (!l->taken)
+		l->taken = calloc(l->nslots / 64 + 1, sizeof(*l->taken));
+	if (!l->taken)
+		return -ENOMEM;
+	return spw_extents_build(&l->free, l->data_at, l->size, used, nused);
+}
+
+static int
+write_head(struct spw_pmem_log *l)
+{
+	struct spw_pmem_head h = {
+		.magic = SPW_PMEM_MAGIC, .version = SPW_PMEM_VERSION,
+		.size = l->size, .data_at = l->data_at, .nslots = l->nslots,
+		.number = l->number,
+	};
+	int r;
+
+	h.crc = spw_crc32c(0, &h.version, sizeof(h) -
+			   offsetof(struct spw_pmem_head, version));
+	r = store(l, 0, &h, sizeof(h));
+	if (r == 0 && l->is_pmem)
+		l->env->calls->drain();
+	return r < 0 ? r : (int)spw_syscall(SYS_fsync, l->fd, 0, 0, 0, 0, 0);
+}
+
+static int
+build(struct spw_pmem_log *l, const char *fresh, const char *name)
+{
+	const struct spw_share *share = l->env->share;
+	int r;
+
+	(void)spw_share_unlink(share, fresh);	/* of one who died */
+	r = map_file(l, fresh, l->size);
+	if (r == 0)
+		r = open_file(l, fresh);
+	if (r == 0)
+		r = prepare(l, NULL, 0);
+	if (r == 0)
+		r = write_head(l);
+	SPW_FAILPOINT("pmem-head");
+	if (r == 0)
+		r = (int)spw_syscall(SYS_renameat, share->dir, (long)fresh,
+				     share->dir, (long)name, 0, 0);
+	return r < 0 ? r : spw_share_sync(share);
+}
+
+int
+spw_pmem_log_create(const struct spw_pmem_env *env, uint32_t number,
+		    uint64_t size, struct spw_pmem_log **ret_log)
+{
+	struct spw_pmem_log *l = new_log(env, number);
+	char name[32], fresh[40];
+	int r;
+
+	if (!l)
+		return -ENOMEM;
+	l->size = size;
+	l->nslots = slots_for(size);
+	l->data_at = spw_pmem_log_overhead(size);
+	spw_pmem_log_name(number, name);
+	(void)snprintf(fresh, sizeof(fresh), "%s.new", name);
+	r = build(l, fresh, name);
+	if (r < 0) {
+		(void)spw_share_unlink(env->share, fresh);
+		(void)spw_share_unlink(env->share, name);
+		spw_pmem_log_close(l);
+		return r;
+	}
+	*ret_log = l;
+	return 0;
+}
+
+static bool
+is_head(const struct spw_pmem_head *h, uint32_t number)
+{
+	uint64_t slots_end = SPW_PMEM_SLOTS_AT + (uint64_t)h->nslots *
+			     sizeof(struct spw_pmem_slot);
+
+	return !memcmp(h->magic, SPW_PMEM_MAGIC, sizeof(h->magic)) &&
+	       h->crc == spw_crc32c(0, &h->version, sizeof(*h) -
+				    offsetof(struct spw_pmem_head, version)) &&
+	       h->version == SPW_PMEM_VERSION && h->number == number &&
+	       h->nslots <= SPW_PMEM_SLOTS_MOST && h->data_at <= h->size &&
+	       slots_end <= h->data_at;
+}
+
+static int
+read_head(struct spw_pmem_log *l)
+{
+	struct spw_pmem_head h;
+	struct stat st;
+	int r = spw_sys_fstat(l->fd, &st);
+
+	if (r < 0)
+		return r;
+	l->size = (uint64_t)st.st_size;
+	r = spw_share_read(l->fd, &h, sizeof(h), 0);
+	l->bad = r < 0 || !is_head(&h, l->number);
+	if (l->bad)
+		return 0;
+	l->frozen = l->size != h.size;		/* cut, or grown */
+	l->size = h.size;
+	l->nslots = h.nslots;
+	l->data_at = h.data_at;
+	if (spw_share_read(l->fd, &l->mark, sizeof(l->mark),
+			   SPW_PMEM_MARK_AT) < 0)
+		l->mark = 0;
+	return 0;
+}
+
+static int
+check_slot(const struct spw_pmem_log *l, const struct spw_pmem_slot *s)
+{
+	if (!s->state)
+		return -ENOENT;
+	return s->state == state_of(s) && s->at % SPW_PMEM_UNIT == 0 &&
+	       s->at >= l->data_at && s->at <= l->size &&
+	       s->len <= l->size - s->at ? 0 : -EBADMSG;
+}
+
+static void
+note_slot(struct spw_pmem_log *l, uint32_t i, const struct spw_pmem_slot *s,
+	  struct spw_extent *used, size_t *nused)
+{
+	int r = check_slot(l, s);
+
+	if (r == -ENOENT)
+		return;
+	l->taken[i / 64] |= UINT64_C(1) << i % 64;
+	if (r < 0) {
+		l->frozen = true;
+		return;
+	}
+	l->nlive++;
+	l->live += s->len;
+	used[(*nused)++] = (struct spw_extent){
+		s->at, spw_round_up(s->len, SPW_PMEM_UNIT) };
+}
+
+static int
+read_slots(struct spw_pmem_log *l, struct spw_pmem_slot *some, uint32_t most,
+	   struct spw_extent *used)
+{
+	uint32_t i, k, n;
+	size_t nused = 0;
+	int r = 0;
+
+	for (i = 0; i < l->nslots && r == 0; i += n) {
+		n = SPW_MIN(most, l->nslots - i);
+		r = spw_share_read(l->fd, some, n * sizeof(*some), slot_at(i));
+		for (k = 0; k < n && r == 0; k++)
+			note_slot(l, i + k, &some[k], used, &nused);
+	}
+	l->frozen |= r < 0;
+	r = prepare(l, used, nused);
+	l->frozen |= r == -EBADMSG;
+	return r == -EBADMSG ? 0 : r;
+}
+
+static int
+load_slots(struct spw_pmem_log *l)
+{
+	enum { MOST = 4096 };
+	struct spw_pmem_slot *some = calloc(MOST, sizeof(*some));
+	struct spw_extent *used = calloc(l->nslots + 1, sizeof(*used));
+	int r = -ENOMEM;
+
+	l->taken = calloc(l->nslots / 64 + 1, sizeof(*l->taken));
+	if (some && used && l->taken)
+		r = read_slots(l, some, MOST, used);
+	free(some);
+	free(used);
+	return r;
+}
+
+int
+spw_pmem_log_open(const struct spw_pmem_env *env, uint32_t number,
+		  struct spw_pmem_log **ret_log)
+{
+	struct spw_pmem_log *l = new_log(env, number);
+	char name[32];
+	int r;
+
+	if (!l)
+		return -ENOMEM;
+	spw_pmem_log_name(number, name);
+	r = open_file(l, name);
+	if (r == 0)
+		r = read_head(l);
+	if (r == 0 && !l->bad)
+		r = load_slots(l);
+	if (r == 0 && !l->bad && !l->frozen && env->calls)
+		r = map_file(l, name, 0);
+	if (r == 0 && l->base && l->mapped < l->size)
+		r = -EAGAIN;			/* cut just now */
+	set_real(l);
+	if (r < 0) {
+		spw_pmem_log_close(l);
+		return r;
+	}
+	if (!l->real && l->nlive)	/* by one who died before a sync */
+		l->to = l->size;
+	*ret_log = l;
+	return 0;
+}
+
+/* Putting. */
+
+static bool
+is_cut(struct spw_pmem_log *l)
+{
+	struct stat st;
+
+	if (spw_sys_fstat(l->fd, &st) < 0 || (uint64_t)st.st_size < l->size)
+		l->frozen = true;
+	return l->frozen;
+}
+
+static uint32_t
+find_slot(struct spw_pmem_log *l)
+{
+	uint32_t i, words = l->nslots / 64 + 1, w, bit;
+
+	for (i = 0; i < words; i++) {
+		w = (l->next + i) % words;
+		if (l->taken[w] == UINT64_MAX)
+			continue;
+		bit = (uint32_t)__builtin_ctzll(~l->taken[w]);
+		if (w * 64 + bit >= l->nslots)
+			continue;
+		l->next = w;
+		return w * 64 + bit;
+	}
+	return UINT32_MAX;
+}
+
+static int
+write_object(struct spw_pmem_log *l, uint32_t slot, const void *buf,
+	     struct spw_pmem_slot *s)
+{
+	struct spw_pmem_slot was = { .state = 0 };
+	int r;
+
+	r = spw_share_read(l->fd, &was, sizeof(was), slot_at(slot));
+	s->gen = (was.gen + 1) & 0xffffff;
+	s->turn = l->real ? 0 : l->mark + 1;
+	s->bind = spw_crc32c(0, buf, SPW_MIN(s->len, SPW_PMEM_BOUND));
+	s->state = state_of(s);
+	if (r == 0)
+		r = store(l, s->at, buf, s->len);
+	SPW_FAILPOINT("pmem-data");
+	return r < 0 ? r : store_slot(l, slot, s);
+}
+
+int
+spw_pmem_log_put(struct spw_pmem_log *l, const void *buf, size_t len,
+		 uint64_t below, uint32_t *ret_slot, uint32_t *ret_gen)
+{
+	uint64_t room = spw_round_up(len, SPW_PMEM_UNIT);
+	struct spw_pmem_slot s = { .len = len };
+	uint32_t slot;
+	int r;
+
+	if (!l->base || l->frozen || l->err || room > l->free.fits || is_cut(l))
+		return -ENOSPC;
+	slot = find_slot(l);
+	if (slot == UINT32_MAX)
+		return -ENOSPC;
+	s.at = spw_extents_take(&l->free, room, below);
+	if (s.at == UINT64_MAX)
+		return -ENOSPC;
+	r = write_object(l, slot, buf, &s);
+	if (r < 0) {
+		(void)spw_extents_give(&l->free, s.at, room);
+		return r;
+	}
+	SPW_FAILPOINT("pmem-put");
+	l->taken[slot / 64] |= UINT64_C(1) << slot % 64;
+	l->nlive++;
+	l->live += len;
+	*ret_slot = slot;
+	*ret_gen = s.gen;
+	return 0;
+}
+
+int
+spw_pmem_log_slot(struct spw_pmem_log *l, uint32_t slot,
+		  struct spw_pmem_slot *ret_slot)
+{
+	int r;
+
+	if (slot >= l->nslots)
+		return -ENOENT;
+	r = spw_share_read(l->fd, ret_slot, sizeof(*ret_slot), slot_at(slot));
+	return r < 0 ? -EBADMSG : check_slot(l, ret_slot);
+}
+
+int
+spw_pmem_log_clear(struct spw_pmem_log *l, uint32_t slot,
+		   const struct spw_pmem_slot *was)
+{
+	int r;
+
+	if (!l->base || is_cut(l))	/* then not through the mapping */
+		l->real = l->is_pmem = false;
+	r = store_word(l, slot_at(slot), 0);
+	if (r < 0 || !was)
+		return r;
+	l->nlive--;
+	l->live -= was->len;
+	return 0;
+}
+
+int
+spw_pmem_log_release(struct spw_pmem_log *l, uint32_t slot,
+		     const struct spw_extent *was)
+{
+	int r = 0;
+
+	if (was->len && !l->frozen)
+		r = spw_extents_give(&l->free, was->at, was->len);
+	if (r == 0)
+		l->taken[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+	return r;
+}
+
+/* Not waited for: it goes to disk with the next sync, or before. */
+static void
+move_mark(struct spw_pmem_log *l)
+{
+	l->mark++;
+	(void)spw_share_write(l->fd, &l->mark, sizeof(l->mark),
+			      SPW_PMEM_MARK_AT);
+}
+
+/* After a failure nobody knows what of it is on the disk, and the kernel
+ * tells it once. So it is an error until the objects are gone. Pages that
+ * were not written are clean, and cost nothing. */
+int
+spw_pmem_log_sync(struct spw_pmem_log *l)
+{
+	if (l->err && l->nlive)
+		return l->err;
+	if (!l->to)
+		return 0;
+	l->err = 0;
+	if (l->base)
+		l->err = l->env->calls->msync(l->base, l->to) < 0 ? -errno : 0;
+	else
+		l->err = spw_share_fdatasync(l->fd);
+	if (l->err)
+		return l->err;
+	l->to = 0;
+	move_mark(l);
+	return 0;
+}
