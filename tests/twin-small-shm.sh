@@ -42,9 +42,9 @@ bare absent "$scratch/nowhere"
 touch file
 bare not-a-directory "$scratch/home/file"
 if [ "$(id -u)" != 0 ]; then
-	mkdir closed
-	chmod 0555 closed
-	bare closed "$scratch/home/closed"
+	mkdir shut
+	chmod 0555 shut
+	bare closed "$scratch/home/shut"
 	cannot "a file system of 64 MiB takes root"
 fi
 
