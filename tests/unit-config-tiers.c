@@ -194,7 +194,7 @@ test_limits(void)
 	CHECK(parse_kinds("ram redis://h", 1u << SPW_KIND_RAM) == -EINVAL);
 	SAME(message(), "spillway: error: T, tier 2: tier kind redis is not"
 	     " built into this Spillway\n    ram redis://h\n        ^^^^^\n"
-	     "    hint: available here: ram nvme pmem bb  [E182]\n");
+	     "    hint: available here: ram  [E182]\n");
 	memset(big, 'x', sizeof(big) - 1);
 	CHECK(parse(big) == -EINVAL && diag.code == SPW_E108);
 	big[0] = '\0';
