@@ -320,3 +320,32 @@ spw_nvme_list(struct spw_tier *tier,
 			r = walk(t, t->logs[i], t->logs[i]->size, pass_on, &l);
 	return r;
 }
+
+struct measure {
+	uint64_t place, len;
+};
+
+static int
+compare_place(void *arg, struct walk *w, const struct spw_tier_found *f)
+{
+	struct measure *m = arg;
+
+	(void)w;
+	if (!f->err || f->place != m->place)
+		return 0;
+	m->len = f->len;
+	return 1;
+}
+
+int
+spw_log_measure(struct spw_nvme *t, struct spw_log *log, uint64_t offset,
+		uint64_t *ret_len)
+{
+	struct measure m = { spw_nvme_place(log, offset), 0 };
+	int r = walk(t, log, log->size, compare_place, &m);
+
+	if (r == 0)
+		return -ENOENT;
+	*ret_len = m.len;
+	return r < 0 ? r : 0;
+}

@@ -20,6 +20,8 @@ static const struct {
 	{ "drain", "bring home now what is dirty now", spw_cmd_drain },
 	{ "recover", "bring home what dead jobs left behind",
 	  spw_cmd_recover },
+	{ "fsck", "check every byte that segments and tiers hold",
+	  spw_cmd_fsck },
 	{ "config", "show every setting and where it came from",
 	  spw_cmd_config },
 	{ "agent", "drain a segment in the background", spw_cmd_agent },
