@@ -171,6 +171,7 @@ tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
 	tests/below-stress.sh \
+	tests/cmd-clean.sh \
 	tests/cmd-fsck.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \

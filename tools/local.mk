@@ -15,6 +15,7 @@ tools_sources = \
 	tools/chosen.c \
 	tools/chosen.h \
 	tools/cmd-agent.c \
+	tools/cmd-clean.c \
 	tools/cmd-config.c \
 	tools/cmd-drain.c \
 	tools/cmd-fsck.c \
@@ -61,6 +62,7 @@ dist_bin_SCRIPTS = \
 man_pages += \
 	tools/spillway.1 \
 	tools/spillway-agent.1 \
+	tools/spillway-clean.1 \
 	tools/spillway-drain.1 \
 	tools/spillway-fsck.1 \
 	tools/spillway-mpirun.1 \

@@ -22,6 +22,7 @@ static const struct {
 	  spw_cmd_recover },
 	{ "fsck", "check every byte that segments and tiers hold",
 	  spw_cmd_fsck },
+	{ "clean", "remove what nobody needs any more", spw_cmd_clean },
 	{ "config", "show every setting and where it came from",
 	  spw_cmd_config },
 	{ "agent", "drain a segment in the background", spw_cmd_agent },
