@@ -32,6 +32,8 @@ struct spw_home {			/* a file's home, held open */
 	uint64_t logged_size;		/* of the file, in its last object */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool named;			/* its name is durable */
+	bool stale;			/* newer than some object of its */
+	bool in_doubt;			/* fsync was sent to it */
 };
 
 struct spw_candidate {			/* a dirty block, as first seen */

@@ -225,6 +225,7 @@ tests_scripts = \
 	tests/program-sqlite.sh \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
+	tests/recover-newer.sh \
 	tests/recover-tiers.sh \
 	tests/service-life.sh \
 	tests/setup-flags.sh \
