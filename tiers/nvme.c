@@ -561,6 +561,7 @@ open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 	t->tier.ops = &spw_tier_nvme;
 	t->direct = true;
 	t->drops = -1;
+	t->keeps = !setup->create;
 	set_sizes(t, setup->capacity);
 	r = spw_share_open(setup, "nvme", &t->share);
 	if (r < 0) {

@@ -114,6 +114,7 @@ struct spw_nvme {
 	struct spw_ring *ring;
 	bool direct;			/* O_DIRECT */
 	bool closing;			/* heads are to tell all */
+	bool keeps;			/* what is damaged, whatever it was */
 	bool names;			/* files were made since the last sync */
 	int drops;			/* descriptor */
 	uint32_t boot, noted;		/* drops, since the last sync */
