@@ -33,6 +33,8 @@ struct spw_home {			/* a file's home, held open */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool named;			/* its name is durable */
 	bool dropped;			/* objects of it, not durably yet */
+	bool stale;			/* newer than some object of its */
+	bool in_doubt;			/* fsync was sent to it */
 };
 
 struct spw_candidate {			/* a dirty block, as first seen */

@@ -49,6 +49,17 @@ take_number(struct spw_store *s)
 	return s->nheld++;
 }
 
+static void
+widen(struct spw_span *span, const struct spw_object *o)
+{
+	if (!o->length)
+		return;
+	if (span->from == span->to)
+		span->from = o->offset;
+	span->from = SPW_MIN(span->from, o->offset);
+	span->to = SPW_MAX(span->to, o->offset + o->length);
+}
+
 static uint32_t
 enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
       uint64_t place, uint32_t file)
@@ -67,6 +78,7 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 		.promised = o->flags & SPW_OBJECT_SYNC,
 	};
 	s->of_file[file] = no;
+	widen(&s->span[file], o);
 	return no;
 }
 
@@ -82,6 +94,10 @@ leave(struct spw_drainer *d, uint32_t no)
 		at = &s->held[*at].next;
 	if (*at)
 		*at = h->next;
+	if (!s->of_file[h->file]) {
+		s->span[h->file] = (struct spw_span){ 0, 0 };
+		d->homes[h->file].stale = false;
+	}
 	(void)t->ops->drop(t, h->place);
 	s->level[h->tier].unsynced = true;
 	d->homes[h->file].dropped = true;
@@ -191,6 +207,16 @@ spw_store_forget_chunk(struct spw_drainer *d, uint32_t chunk)
 			unrefer(d, p, bit);
 	free(p);
 	d->store->places[chunk] = NULL;
+}
+
+bool
+spw_store_may_have(const struct spw_drainer *d, const struct spw_key *key)
+{
+	const struct spw_store *s = d->store;
+	uint64_t at = key->number << SPW_BLOCK_SHIFT;
+
+	return s && at < s->span[key->file].to &&
+	       at + SPW_BLOCK_SIZE > s->span[key->file].from;
 }
 
 bool
@@ -348,6 +374,7 @@ found(void *arg, const struct spw_tier_found *f)
 		return -ENOMEM;
 	/* Who knows what the predecessor has promised. */
 	d->store->held[held].promised = true;
+	d->homes[file].stale = true;	/* for all that we know */
 	if (o->flags & SPW_OBJECT_WHOLE)
 		refer_found(d, held);
 	return 0;

@@ -281,8 +281,11 @@ spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 		} else {
 			change.after.nmoving = 0;
 			change.after.moving_slot = SPW_NONE;
-			if (!held && b->state.safe != SPW_SAFE)
+			if (!held && b->state.safe != SPW_SAFE) {
 				d->homes[key->file].unsynced = true;
+				d->homes[key->file].stale |=
+					spw_store_may_have(d, key);
+			}
 		}
 		spw_block_commit(&d->me, idx, &change);
 		spw_unlock(&b->lock);
@@ -430,6 +433,10 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 			/* Who asked may change home by himself next: no
 			 * older copy may be replayed over that. */
 			r = spw_sync_release(d, file, d->pass_seq);
+			if (r == 0 && d->homes[file].in_doubt) {
+				r = spw_store_sync(d);
+				d->homes[file].in_doubt = r < 0;
+			}
 			if (r < 0)
 				spw_file_fail(f, -r);
 			spw_home_let_run(d, file);

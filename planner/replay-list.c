@@ -132,6 +132,7 @@ found(void *arg, const struct spw_tier_found *f)
 		.place = f->place, .len = f->len, .tier = l->tier,
 		.err = f->err, .file = SPW_REPLAY_UNKNOWN,
 	};
+	l->r->damaged |= f->err != 0;
 	if (f->err && f->where)
 		o->where = strdup(f->where);	/* a message can do without */
 	return f->object ? describe(l->r, f->object, o) : 0;
@@ -325,13 +326,13 @@ spw_replay_is_needed(const struct spw_replay *r)
 }
 
 int
-spw_replay_close(struct spw_replay *r)
+spw_replay_close(struct spw_replay *r, bool tidy)
 {
 	int err = 0;
 
 	for (unsigned i = 0; i < r->ntiers; i++) {
 		struct spw_tier *t = r->tier[i];
-		int e = t->ops->close(t, !r->look_only && is_empty(r, i));
+		int e = t->ops->close(t, tidy && is_empty(r, i));
 
 		err = err ? err : e;
 	}

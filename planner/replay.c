@@ -275,7 +275,8 @@ let_go(struct bringing *b)
 
 	if (!b->last || count_objects(b) < 2)
 		return drop_all(b, false);
-	if (put_mark(b, &mark) < 0)
+	/* A put next to what is damaged might tidy that away. */
+	if (b->r->damaged || put_mark(b, &mark) < 0)
 		return drop_all(b, true);
 	SPW_FAILPOINT("replay-marked");
 	err = drop_all(b, false);

@@ -60,6 +60,7 @@ struct spw_replay {
 	uint32_t nfiles, files_cap;
 	uint32_t *hash;
 	uint64_t bytes;			/* that are not home */
+	bool damaged;			/* some of it, at first sight */
 	struct spw_packer *packer;
 	uint8_t *stored, *raw;
 };
@@ -97,7 +98,7 @@ int spw_replay_drop(struct spw_replay *r, struct spw_replay_object *o);
 /* Whether anything is left in it that is not home. */
 bool spw_replay_is_needed(const struct spw_replay *r);
 
-/* Shares that are empty go. r is not valid any more. */
-int spw_replay_close(struct spw_replay *r);
+/* tidy: shares that are empty go. r is not valid any more. */
+int spw_replay_close(struct spw_replay *r, bool tidy);
 
 #endif

@@ -81,6 +81,7 @@ allocate(struct spw_drainer *d)
 	s->stored = aligned_alloc(SPW_TIER_ALIGN, SPW_OBJECT_MAX);
 	s->of_file = calloc(d->map->counts[SPW_POOL_FILES],
 			    sizeof(*s->of_file));
+	s->span = calloc(d->map->counts[SPW_POOL_FILES], sizeof(*s->span));
 	s->places = calloc(d->map->counts[SPW_POOL_CHUNKS],
 			   sizeof(*s->places));
 	s->row = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
@@ -93,7 +94,7 @@ allocate(struct spw_drainer *d)
 		ok &= s->load[i].buf != NULL;
 	}
 	return ok && s->row && s->scratch && s->raw && s->stored && s->of_file &&
-	       s->places && spw_packer_new(&s->packer) == 0;
+	       s->span && s->places && spw_packer_new(&s->packer) == 0;
 }
 
 static void
@@ -116,6 +117,7 @@ release(struct spw_drainer *d)
 	free(s->raw);
 	free(s->stored);
 	free(s->of_file);
+	free(s->span);
 	free(s->places);
 	free(s->held);
 	free(s);

@@ -7,6 +7,11 @@
  * The blocks stay dirty and go home in their own time; until home is durable
  * the objects keep the promise. What went home without such a copy needs home
  * itself to be synced, and so does the file's name, once.
+ *
+ * Where home has become newer than an object in this way, the object must go
+ * before we answer, or a recovery would write it over what is newer. So who
+ * asked is sent home: his next question lets everything arrive there, and the
+ * objects go.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -258,12 +263,14 @@ static void
 answer_file(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
+	int err = d->homes[file].stale ? -ESTALE : d->sync_err;
 
-	if (!d->sync_err) {
+	if (!err) {
 		spw_store_promise(d, file);
 		atomic_fetch_add(&d->map->seg->syncs_down, 1);
 	}
-	atomic_store(&f->sync_err, d->sync_err);
+	d->homes[file].in_doubt |= err != 0;
+	atomic_store(&f->sync_err, err);
 	atomic_store(&f->sync_done, d->sync_tickets[file]);
 	spw_sys_futex_wake(&f->sync_done, INT32_MAX);
 }

@@ -182,6 +182,8 @@ tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
 	tests/below-stress.sh \
+	tests/cmd-clean.sh \
+	tests/cmd-fsck.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
@@ -234,6 +236,7 @@ tests_scripts = \
 	tests/program-sqlite.sh \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
+	tests/recover-newer.sh \
 	tests/recover-tiers.sh \
 	tests/service-life.sh \
 	tests/setup-flags.sh \

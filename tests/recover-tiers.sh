@@ -8,24 +8,6 @@ unset SPILLWAY_JOB
 mkdir "$scratch/disk"
 tiers="ram@16M nvme:$scratch/disk@256M"
 
-# synced JOB SCRIPT ARGUMENT...: a job that dies as if by a reboot after the
-# script, in which synced FILE FROM... is dd with fsync.
-synced()
-{
-	local status=0
-
-	{ "$spillway" run --job "$1" --drain-delay 60s --tiers "$tiers" -- \
-		bash -c 'synced()
-		{
-			dd of="$1" if="$2" bs=10000 conv=notrunc,fsync \
-				status=none "${@:3}"
-		}
-		'"$2"'; kill -9 $PPID $$' bash "${@:3}" ||
-		status=$?; } 2>/dev/null
-	[ $status = 137 ] || fail "ended with $status"
-	rm "$shm_dir"/spillway.*/*.seg
-}
-
 recover()
 {
 	"$spillway" recover -y --tiers "$tiers" "$@"
@@ -61,7 +43,7 @@ bash -c 'synced()
 }
 '"$written" bash plain- "$scratch/new"
 before ''
-synced reboot "$written" '' "$scratch/new"
+rebooted reboot "$tiers" "$written" '' "$scratch/new"
 cmp -s over plain-over && fail "nothing to recover"
 fails_with 1 "$spillway" recover --tiers "$tiers" </dev/null >out 2>err
 grep -q "^reboot: segment gone, .* in 4 files in the tiers" out ||
@@ -81,7 +63,7 @@ stat -c '%n %s %y %i' over cut grown twice | diff stat - || fail "changed"
 
 # Two at once; the one that is late may find it in use.
 cp "$scratch/old" over
-synced pair 'synced over "$1"' "$scratch/new"
+rebooted pair "$tiers" 'synced over "$1"' "$scratch/new"
 recover >out.1 2>&1 &
 recover >out.2 2>&1 || { grep -q W167 out.2 || fail "$(cat out.2)"; }
 wait $! || { grep -q W167 out.1 || fail "$(cat out.1)"; }
@@ -90,7 +72,7 @@ nothing_left
 
 # By name, and as JSON.
 cp "$scratch/old" over
-synced named 'synced over "$1"' "$scratch/new"
+rebooted named "$tiers" 'synced over "$1"' "$scratch/new"
 fails_with 3 recover other 2>/dev/null
 recover --json named >out
 grep -q '"bytes_recovered": 300000' out || fail "$(cat out)"
@@ -101,7 +83,7 @@ nothing_left
 # A file with another name is found; one that is gone keeps its bytes.
 cp "$scratch/old" over
 cp "$scratch/old" gone
-synced moved 'synced over "$1"; synced gone "$1" skip=9' "$scratch/new"
+rebooted moved "$tiers" 'synced over "$1"; synced gone "$1" skip=9' "$scratch/new"
 mv over renamed
 rm gone
 cp "$scratch/old" over
@@ -117,7 +99,7 @@ rm -r "$scratch"/disk/*
 # What was changed later is not written over, unless that is asked for.
 cp "$scratch/old" over
 cp "$scratch/old" other
-synced later 'synced over "$1"; synced other "$1"' "$scratch/new"
+rebooted later "$tiers" 'synced over "$1"; synced other "$1"' "$scratch/new"
 echo mine >over
 touch -d '1 hour' over
 fails_with 5 recover >out 2>err
@@ -132,13 +114,13 @@ nothing_left
 # A damaged piece is named and not written; the others are.
 cp "$scratch/old" over
 cp "$scratch/old" other
-synced harm 'synced other "$1"
+rebooted harm "$tiers" 'synced other "$1"
 	synced over "$1" count=1; synced over "$1" count=1 skip=7 seek=7' \
 	"$scratch/new"
 piece=$(dd if="$scratch/new" bs=10000 skip=7 count=1 status=none |
 	head -c 40 | tail -c 20 | od -An -tx1 | tr -d ' \n')
 log=$(find "$scratch/disk" -name '*.log')
-at=$(od -An -v -tx1 -w1 "$log" | tr -d ' \n' | grep -bo "$piece" |
+at=$(od -N 4000000 -An -v -tx1 -w1 "$log" | tr -d ' \n' | grep -bo "$piece" |
 	tail -n 1 | cut -d : -f 1)
 printf '\0\1\2\3' | dd of="$log" bs=1 seek=$((at / 2)) conv=notrunc status=none
 for try in first again; do

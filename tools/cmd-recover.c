@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "shm/util.h"
+#include "tools/ask.h"
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/json.h"
@@ -88,17 +89,6 @@ put_segment(const struct spw_segment *s, unsigned verbose)
 	       spw_show_size(s->left.bytes, bytes),
 	       spw_show_count(s->left.files, "file", files));
 	put_files(s, verbose);
-}
-
-static bool
-ask(void)
-{
-	char line[16];
-
-	fflush(stdout);
-	fputs("recover to their own paths? [y/N] ", stderr);
-	return fgets(line, sizeof(line), stdin) &&
-	       (line[0] == 'y' || line[0] == 'Y');
 }
 
 static void
@@ -279,14 +269,8 @@ is_dead(const struct request *req, const struct spw_segment *s, int *status)
 static bool
 is_agreed(const struct request *req, size_t n)
 {
-	if (req->yes || !n)
-		return true;
-	if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
-		return ask();
-	if (!req->args->cfg.quiet)
-		fputs("nothing was changed; to recover: spillway recover -y\n",
-		      stderr);
-	return false;
+	return !n || spw_ask("recover to their own paths?", req->yes,
+			     req->args->cfg.quiet, "spillway recover -y");
 }
 
 /* Lists the dead ones and keeps only them. */

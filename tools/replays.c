@@ -76,7 +76,7 @@ open_one(const struct spw_shares *shares, const struct spw_share_owner *o,
 		return SPW_EXIT_PARTLY;
 	}
 	if (is_doubtful(all->args, r, all->force, o->job)) {
-		(void)spw_replay_close(r);
+		(void)spw_replay_close(r, false);
 		return SPW_EXIT_PARTLY;
 	}
 	all->list[all->n++] = r;
@@ -357,9 +357,7 @@ bring_one(struct spw_replays *all, struct spw_replay *r, bool agreed,
 	if (agreed && !j)
 		tell(all, r, &res);
 	spw_replays_job(r, job);
-	if (!agreed)
-		r->look_only = true;	/* an empty one stays, too */
-	res.err = spw_replay_close(r);
+	res.err = spw_replay_close(r, agreed);
 	if (agreed)
 		ok = !res.left && !res.damaged && !res.kept && !res.err;
 	if (res.err)
