@@ -97,6 +97,10 @@ void spw_task_start(struct spw_drainer *d, struct spw_task *task);
 /* Ends what is done, waiting up to ms for the first; false: nothing was. */
 bool spw_task_reap(struct spw_drainer *d, int ms);
 
+/* What is known of the file's home: nothing yet, if the record was another
+ * file's before. */
+struct spw_home *spw_home_of(struct spw_drainer *d, uint32_t file);
+
 /* The home file's descriptor, opened if need be; negative errno. */
 int spw_home_open(struct spw_drainer *d, uint32_t file);
 void spw_home_close(struct spw_drainer *d, uint32_t file);

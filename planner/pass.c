@@ -295,14 +295,13 @@ void
 spw_note_failure(struct spw_drainer *d, uint32_t file, int err)
 {
 	struct spw_file *f = &d->map->files[file];
-	struct spw_home *h = &d->homes[file];
+	struct spw_home *h = spw_home_of(d, file);
 
 	/* The same bytes failing again are no news, unless somebody asks. */
-	if (!h->retry_at || h->gen != f->gen || is_asked(d, file) ||
+	if (!h->retry_at || is_asked(d, file) ||
 	    atomic_load(&f->err) != -err)
 		spw_file_fail(f, -err);
 	h->retry_at = spw_now_ms() + RETRY_MS;
-	h->gen = f->gen;
 }
 
 static void
