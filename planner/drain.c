@@ -134,8 +134,9 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		return r;
 	}
 	announce(d, host);
-	spw_chunks_relink(d);
-	r = spw_store_open(d);
+	r = spw_chunks_relink(d);
+	if (r == 0)
+		r = spw_store_open(d);
 	if (r < 0) {
 		spw_drainer_stop(d);
 		return r;
