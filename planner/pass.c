@@ -262,6 +262,17 @@ go_below(struct spw_drainer *d, const struct spw_key *key, uint32_t held)
 	return true;
 }
 
+/* A copy of what is below is one of the whole block, zeros after the end of
+ * the file included: one that has less goes. */
+static void
+keep_whole(struct spw_block_state *s)
+{
+	if (spw_ranges_cover(&s->present, s->npresent, 0, SPW_BLOCK_SIZE))
+		return;
+	s->slot = SPW_NONE;
+	s->npresent = 0;
+}
+
 void
 spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 		 const struct spw_key *key, int err, uint32_t held)
@@ -281,8 +292,10 @@ spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 		} else {
 			change.after.nmoving = 0;
 			change.after.moving_slot = SPW_NONE;
+			if (held)
+				keep_whole(&change.after);
 			if (!held && b->state.safe != SPW_SAFE)
-				d->homes[key->file].unsynced = true;
+				spw_home_of(d, key->file)->unsynced = true;
 		}
 		spw_block_commit(&d->me, idx, &change);
 		spw_unlock(&b->lock);
