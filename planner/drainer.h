@@ -123,6 +123,9 @@ void spw_home_stamp(struct spw_drainer *d, uint32_t file);
  * for writers. */
 void spw_attend(struct spw_drainer *d);
 
+/* To be called before a block departs for home. One that has, and is in no run
+ * yet, is seen by nobody: who asks for fsync must not be attended to then. */
+void spw_runs_reserve(struct spw_drainer *d);
 /* Adds a block that departed for home; what it does not continue leaves. */
 void spw_runs_add(struct spw_drainer *d, const struct spw_candidate *c,
 		  const struct spw_block_state *s);

@@ -489,6 +489,7 @@ spw_pass(struct spw_drainer *d, bool asked)
 		struct spw_block_state state;
 
 		touch(d, d->found[i].key.file);
+		spw_runs_reserve(d);
 		if (!spw_block_depart(d, &d->found[i], false, &state)) {
 			free_hold(d, d->found[i].key.file);
 			continue;
