@@ -40,6 +40,21 @@ name_share(const struct spw_map *map, char *ret_name, size_t cap)
 		 (unsigned long long)map->fixed.created);
 }
 
+/* A predecessor that was killed lets go of the segment first and of its share
+ * a moment later. */
+static int
+open_share(const struct spw_tier_ops *ops, const struct spw_tier_setup *setup,
+	   struct spw_tier **ret_tier)
+{
+	int64_t since = spw_now_ms();
+	int r;
+
+	while ((r = ops->open(setup, ret_tier)) == -EBUSY &&
+	       spw_now_ms() - since < BUSY_MS)
+		spw_sys_sleep_us(BUSY_US);
+	return r;
+}
+
 static void
 open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 	   const struct spw_tierspec *spec)
@@ -56,11 +71,11 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 
 	name_share(d->map, name, sizeof(name));
 	*level = (struct spw_level){ 0 };
-	if (!ops || ops->open(&setup, &level->tier) < 0)
+	if (!ops || open_share(ops, &setup, &level->tier) < 0)
 		return;
 	choose_pack(spec, &level->pack);
 	s->nlevels++;
-	if (ops->durable)
+	if (level->tier->durable)
 		atomic_store(&d->map->seg->durable, 1);
 }
 
@@ -210,7 +225,7 @@ takes(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 {
 	const struct spw_level *l = &d->store->level[level];
 
-	return (!durable || l->tier->ops->durable) &&
+	return (!durable || l->tier->durable) &&
 	       l->shunned_until <= spw_now_ms() && has_room(d, level, bytes);
 }
 
@@ -412,23 +427,22 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	       uint64_t to, void *buf)
 {
 	struct spw_store *s = d->store;
-	const struct spw_held *h = &s->held[held];
-	uint64_t end_at = SPW_MIN(to, h->o->offset + h->o->length);
+	const struct spw_object *o = s->held[held].o;
+	uint64_t end_at = SPW_MIN(to, o->offset + o->length);
 	uint64_t skip, n = end_at - from, bad;
 	struct spw_object_part part;
 	bool direct;
 	int r;
 
-	spw_object_part(h->o, from - h->o->offset, end_at - h->o->offset,
-			&part);
+	spw_object_part(o, from - o->offset, end_at - o->offset, &part);
 	if (part.len > SPW_OBJECT_MAX || part.raw_len > SPW_OBJECT_MAX)
 		return -EBADMSG;
-	r = read_stored(d, h, part.at, part.len);
+	r = read_stored(d, &s->held[held], part.at, part.len);
 	if (r < 0)
 		return r;
-	skip = from - h->o->offset - part.raw_at;
+	skip = from - o->offset - part.raw_at;
 	direct = skip == 0 && part.raw_len <= to - from;
-	r = spw_object_decode(s->packer, h->o, &part, s->stored,
+	r = spw_object_decode(s->packer, o, &part, s->stored,
 			      direct ? buf : s->raw, &bad);
 	if (r < 0)
 		return r;
