@@ -252,6 +252,9 @@ raise_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 			change.after.dirty.r[0] =
 				(struct spw_range){ 0, (uint16_t)at };
 			spw_block_commit(me, idx, &change);
+			SPW_FAILPOINT("cut-raised");
+			spw_file_flag(&me->map->files[key->file],
+				      SPW_FILE_UNSETTLED);
 			spw_below_clear(me->map, key);
 		}
 		spw_unlock(&b->lock);
