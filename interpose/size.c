@@ -96,14 +96,17 @@ static int
 bring_to_safety(int fd)
 {
 	struct spw_grip g;
-	int r = 0, err;
+	int r, err;
 	bool safe;
 
 	if (!spw_fdtab_grip(fd, &g))
 		return 0;
-	safe = spw_gate_sync(g.me, g.t.file) == 0;
-	if (!safe)
+	r = spw_gate_sync(g.me, g.t.file);
+	safe = r == 0;
+	if (r == -ENOTSUP)
 		r = spw_gate_settle(g.me, g.t.file);
+	else if (r < 0)
+		r = spw_gate_ask(g.me, g.t.file);	/* objects must go */
 	err = spw_ofd_error(g.me->map, g.ofd);
 	if (r < 0 || err)
 		return r < 0 ? r : -err;

@@ -186,6 +186,12 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
 	spw_store_sweep(d);
+	if (spw_store_is_short(d))
+		spw_sync_release_settled(d);
+	if (spw_pool_free(d->map, SPW_POOL_CHUNKS) +
+	    d->map->counts[SPW_POOL_CHUNKS] - spw_chunks_ready(d->map) <
+	    d->map->counts[SPW_POOL_CHUNKS] / 4)
+		spw_chunks_recycle(d);
 }
 
 /* Keeps slots reserved and in memory ahead of the writers, as many as are in
@@ -330,7 +336,10 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 			break;
 	}
 	atomic_store(&seg->closing, 0);
-	return bytes_left(d) ? -EBUSY : 0;
+	if (bytes_left(d))
+		return -EBUSY;
+	spw_sync_release_settled(d);
+	return 0;
 }
 
 static uint64_t

@@ -32,6 +32,9 @@ struct spw_home {			/* a file's home, held open */
 	uint64_t logged_size;		/* of the file, in its last object */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool named;			/* its name is durable */
+	bool doubtful;			/* objects may be older than home, or
+					 * do not tell of a cut */
+	bool refused;			/* fsync was sent home */
 };
 
 struct spw_candidate {			/* a dirty block, as first seen */
@@ -160,6 +163,9 @@ void spw_sync_serve(struct spw_drainer *d);
 /* Everything that objects up to seq promise is home: makes it durable there
  * and lets go of them. */
 int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
+
+/* The same for all files that are home. */
+void spw_sync_release_settled(struct spw_drainer *d);
 
 /* Brings home what is below: of the files asked for, or some of all. Returns
  * how many blocks went. */

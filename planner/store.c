@@ -8,10 +8,14 @@
 
 #include "planner/held.h"
 #include "shm/failpoint.h"
+#include "shm/files.h"
 #include "shm/names.h"
 #include "tiers/codec.h"
 
-enum { SHUN_MS = 1000, RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE };
+enum {
+	SHUN_MS = 1000, RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
+	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
+};
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
 	[SPW_PIN_NONE] = SPW_CODEC_NONE, [SPW_PIN_RAW] = SPW_CODEC_NONE,
@@ -229,12 +233,29 @@ takes(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 	       l->shunned_until <= spw_now_ms() && has_room(d, level, bytes);
 }
 
+/* The size that the file was cut to since its last object. If something may
+ * have gone home since, which a replay must not cut, this is not told: the
+ * next fsync has home to sync anyway, and no older object may count then. */
+static uint64_t
+take_cut(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_home *h = spw_home_of(d, file);
+	uint64_t low = atomic_exchange(&d->map->files[file].low, 0);
+
+	if (!low)
+		return UINT64_MAX;
+	if (h->named && !h->unsynced)
+		return low - 1;
+	if (d->store->of_file[file])
+		h->doubtful = true;
+	return UINT64_MAX;
+}
+
 static void
 describe(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_store *s = d->store;
 	struct spw_file *f = &d->map->files[down->file];
-	uint64_t low = atomic_exchange(&f->low, 0);
 	struct spw_object *o = &down->o;
 
 	down->file_gen = f->gen;
@@ -243,12 +264,20 @@ describe(struct spw_drainer *d, struct spw_down *down)
 	o->btime = f->btime;
 	o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
 	o->file_size = atomic_load(&f->size);
-	o->cut = low ? low - 1 : UINT64_MAX;
+	o->cut = take_cut(d, down->file);
 	o->wtime = atomic_load(&f->wtime);
 	o->block_size = 0;
 	o->path = s->path;
 	o->path_len = spw_name_copy(f, 0, s->path)
 		      ? (uint32_t)strlen(s->path) : 0;
+}
+
+/* No object tells of the cut: the next one has to. */
+static void
+give_back_cut(struct spw_drainer *d, const struct spw_down *down)
+{
+	if (down->o.cut != UINT64_MAX)
+		spw_file_note_low(&d->map->files[down->file], down->o.cut);
 }
 
 uint8_t *
@@ -264,8 +293,10 @@ spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 			  spw_object_bound(down->o.path_len,
 					   down->o.length) + SPW_TIER_ALIGN))
 			break;
-	if (down->tier == s->nlevels)
+	if (down->tier == s->nlevels) {
+		give_back_cut(d, down);
 		return NULL;
+	}
 	if (s->level[down->tier].pack.codec != SPW_CODEC_NONE)
 		return s->scratch;
 	return (uint8_t *)down->x.buf +
@@ -298,17 +329,17 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 		  spw_object_head_size(down->o.path_len, nblocks);
 	int64_t n = spw_object_encode(s->packer, &down->o, &l->pack,
 				      down->x.buf, s->bound, src);
-	int r;
+	int r = n < 0 ? (int)n : 0;
 
-	if (n < 0)
-		return (int)n;
 	down->x.up = false;
 	down->x.len = (size_t)n;
 	down->x.user = down;
-	r = send(d, down);
+	if (r == 0)
+		r = send(d, down);
 	if (r < 0) {
-		if (r != -ENOSPC)
+		if (n >= 0 && r != -ENOSPC)
 			l->shunned_until = spw_now_ms() + SHUN_MS;
+		give_back_cut(d, down);
 		return r;
 	}
 	l->unsynced = true;
@@ -329,6 +360,9 @@ end(struct spw_drainer *d, struct spw_transfer *x)
 	if (x->err) {
 		d->store->level[down->tier].shunned_until =
 			spw_now_ms() + SHUN_MS;
+		/* Younger ones may be there already. */
+		if (down->o.cut != UINT64_MAX)
+			d->homes[down->file].doubtful = true;
 	} else {
 		atomic_fetch_add(&seg->requests_down, 1);
 		atomic_fetch_add(&seg->bytes_down, down->o.length);

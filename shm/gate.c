@@ -282,17 +282,6 @@ cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 	spw_unlock(&b->lock);
 }
 
-/* For whoever replays the file's objects. */
-static void
-note_low(struct spw_file *f, uint64_t size)
-{
-	uint64_t low = atomic_load(&f->low);
-
-	while ((!low || size + 1 < low) &&
-	       !atomic_compare_exchange_weak(&f->low, &low, size + 1))
-		;
-}
-
 void
 spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 {
@@ -307,7 +296,7 @@ spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 	SPW_FAILPOINT("cut-block");
 	spw_gate_drop(me, file, key.number + (rest != 0));
 	SPW_FAILPOINT("cut-dropped");
-	note_low(f, size);
+	spw_file_note_low(f, size);
 	atomic_store(&f->size, size);
 }
 
