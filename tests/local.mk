@@ -170,6 +170,7 @@ endif
 tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
+	tests/below-cases.sh \
 	tests/below-stress.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
@@ -185,6 +186,7 @@ tests_scripts = \
 	tests/config-messages.sh \
 	tests/config-run.sh \
 	tests/config-shown.sh \
+	tests/crash-fsync.sh \
 	tests/crash-points.sh \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \
@@ -271,6 +273,7 @@ tests_scripts = \
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/below-cases \
 	tests/bench-analyze \
 	tests/bench-choose \
 	tests/bench-filter \
@@ -278,6 +281,7 @@ tests_helpers = \
 	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
+	tests/crash-fsync \
 	tests/crash-points \
 	tests/crash-preload \
 	tests/crash-step \
@@ -305,6 +309,10 @@ tests_helpers = \
 	tests/thread-forms \
 	tests/time-forms
 
+tests_below_cases_SOURCES = \
+	tests/below-cases.c \
+	tests/guarded.h
+tests_below_cases_LDADD = libback.la -lpthread
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
 	tests/guarded.h
@@ -389,6 +397,11 @@ crash_sources = \
 	tests/crash-core.c \
 	tests/crash-ledger.c \
 	tests/crash.h
+tests_crash_fsync_SOURCES = \
+	tests/crash-fsync.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
 tests_crash_preload_SOURCES = \
 	tests/crash-ledger.c \
