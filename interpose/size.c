@@ -109,8 +109,8 @@ bring_to_safety(int fd)
 	safe = r == 0;
 	if (r == -ENOTSUP)
 		r = spw_gate_settle(g.me, g.t.file);
-	else if (!safe)			/* the tier's copies have to go, too */
-		r = spw_gate_ask(g.me, g.t.file);
+	else if (r < 0)
+		r = spw_gate_ask(g.me, g.t.file);	/* objects must go */
 	err = spw_ofd_error(g.me->map, g.ofd);
 	if (r < 0 || err)
 		return r < 0 ? r : -err;

@@ -134,8 +134,9 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		return r;
 	}
 	announce(d, host);
-	spw_chunks_relink(d);
-	r = spw_store_open(d);
+	r = spw_chunks_relink(d);
+	if (r == 0)
+		r = spw_store_open(d);
 	if (r < 0) {
 		spw_drainer_stop(d);
 		return r;
@@ -187,6 +188,8 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
 	spw_store_sweep(d);
+	if (spw_store_is_short(d))
+		spw_sync_release_settled(d);
 	spw_sync_relieve(d);
 	if (spw_chunks_are_short(d->map))
 		spw_chunks_recycle(d);
@@ -335,7 +338,10 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 			break;
 	}
 	atomic_store(&seg->closing, 0);
-	return bytes_left(d) ? -EBUSY : 0;
+	if (bytes_left(d))
+		return -EBUSY;
+	spw_sync_release_settled(d);
+	return 0;
 }
 
 static uint64_t

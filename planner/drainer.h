@@ -33,8 +33,9 @@ struct spw_home {			/* a file's home, held open */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool named;			/* its name is durable */
 	bool dropped;			/* objects of it, not durably yet */
-	bool stale;			/* newer than some object of its */
-	bool in_doubt;			/* fsync was sent to it */
+	bool doubtful;			/* objects may be older than home, or
+					 * do not tell of a cut */
+	bool refused;			/* fsync was sent home */
 };
 
 struct spw_candidate {			/* a dirty block, as first seen */
@@ -101,6 +102,10 @@ void spw_task_start(struct spw_drainer *d, struct spw_task *task);
 /* Ends what is done, waiting up to ms for the first; false: nothing was. */
 bool spw_task_reap(struct spw_drainer *d, int ms);
 
+/* What is known of the file's home: nothing yet, if the record was another
+ * file's before. */
+struct spw_home *spw_home_of(struct spw_drainer *d, uint32_t file);
+
 /* The home file's descriptor, opened if need be; negative errno. */
 int spw_home_open(struct spw_drainer *d, uint32_t file);
 void spw_home_close(struct spw_drainer *d, uint32_t file);
@@ -123,6 +128,9 @@ void spw_home_stamp(struct spw_drainer *d, uint32_t file);
  * for writers. */
 void spw_attend(struct spw_drainer *d);
 
+/* To be called before a block departs for home. One that has, and is in no run
+ * yet, is seen by nobody: who asks for fsync must not be attended to then. */
+void spw_runs_reserve(struct spw_drainer *d);
 /* Adds a block that departed for home; what it does not continue leaves. */
 void spw_runs_add(struct spw_drainer *d, const struct spw_candidate *c,
 		  const struct spw_block_state *s);
@@ -160,6 +168,9 @@ void spw_sync_relieve(struct spw_drainer *d);
 /* Everything that objects up to seq promise is home: makes it durable there
  * and lets go of them. */
 int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
+
+/* The same for all files that are home. */
+void spw_sync_release_settled(struct spw_drainer *d);
 
 /* Brings home what is below: of the files asked for, or some of all. Returns
  * how many blocks went. */

@@ -195,6 +195,10 @@ put(struct spw_me *me, uint32_t idx, struct piece *p,
 	bool below = spw_below_any(&me->map->files[key->file]) &&
 		     spw_below_has(me->map, key);
 
+	if (below && spw_block_is_dirty(&me->map->blocks[idx])) {
+		spw_below_clear(me->map, key);	/* left by one who died */
+		below = false;
+	}
 	if (is_whole(p))
 		put_whole(me, idx, p);
 	else if (below && !put_piece_on_copy(me, idx, p))

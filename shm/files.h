@@ -103,6 +103,17 @@ spw_file_flag(struct spw_file *f, uint32_t flags)
 	}
 }
 
+/* The file was cut: for whoever replays its objects. */
+static inline void
+spw_file_note_low(struct spw_file *f, uint64_t size)
+{
+	uint64_t low = atomic_load(&f->low);
+
+	while ((!low || size + 1 < low) &&
+	       !atomic_compare_exchange_weak(&f->low, &low, size + 1))
+		;
+}
+
 /* The kernel's ctime before a change of ours: if it is not the one that our
  * last write left, somebody else changed the file and the program may know
  * of it. */

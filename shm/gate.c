@@ -252,6 +252,9 @@ raise_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 			change.after.dirty.r[0] =
 				(struct spw_range){ 0, (uint16_t)at };
 			spw_block_commit(me, idx, &change);
+			SPW_FAILPOINT("cut-raised");
+			spw_file_flag(&me->map->files[key->file],
+				      SPW_FILE_UNSETTLED);
 			spw_below_clear(me->map, key);
 		}
 		spw_unlock(&b->lock);
@@ -280,16 +283,6 @@ cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 }
 
 void
-spw_gate_note_cut(struct spw_file *f, uint64_t size)
-{
-	uint64_t low = atomic_load(&f->low);
-
-	while ((!low || size + 1 < low) &&
-	       !atomic_compare_exchange_weak(&f->low, &low, size + 1))
-		;
-}
-
-void
 spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 {
 	struct spw_file *f = &me->map->files[file];
@@ -303,7 +296,7 @@ spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 	SPW_FAILPOINT("cut-block");
 	spw_gate_drop(me, file, key.number + (rest != 0));
 	SPW_FAILPOINT("cut-dropped");
-	spw_gate_note_cut(f, size);
+	spw_file_note_low(f, size);
 	atomic_store(&f->size, size);
 }
 

@@ -61,9 +61,6 @@ void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
  * drainer held. Sets file.size. */
 void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
 
-/* Notes it for whoever replays the file's objects (file.low). */
-void spw_gate_note_cut(struct spw_file *f, uint64_t size);
-
 /* Truncates: the kernel's part is truncate(arg), 0 or a negative errno. Who
  * dies in here has either not begun or is finished by the drainer. */
 int spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,

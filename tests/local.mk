@@ -181,6 +181,7 @@ endif
 tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
+	tests/below-cases.sh \
 	tests/below-stress.sh \
 	tests/cmd-clean.sh \
 	tests/cmd-fsck.sh \
@@ -198,6 +199,7 @@ tests_scripts = \
 	tests/config-messages.sh \
 	tests/config-run.sh \
 	tests/config-shown.sh \
+	tests/crash-fsync.sh \
 	tests/crash-points.sh \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \
@@ -292,6 +294,7 @@ tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
 	tests/append-extend \
+	tests/below-cases \
 	tests/bench-analyze \
 	tests/bench-choose \
 	tests/bench-filter \
@@ -300,6 +303,7 @@ tests_helpers = \
 	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
+	tests/crash-fsync \
 	tests/crash-points \
 	tests/crash-preload \
 	tests/crash-step \
@@ -330,6 +334,10 @@ tests_helpers = \
 	tests/time-forms \
 	tests/two-jobs
 
+tests_below_cases_SOURCES = \
+	tests/below-cases.c \
+	tests/guarded.h
+tests_below_cases_LDADD = libback.la -lpthread
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
 	tests/guarded.h
@@ -421,6 +429,11 @@ crash_sources = \
 	tests/crash-core.c \
 	tests/crash-ledger.c \
 	tests/crash.h
+tests_crash_fsync_SOURCES = \
+	tests/crash-fsync.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
 tests_crash_preload_SOURCES = \
 	tests/crash-ledger.c \
