@@ -419,23 +419,12 @@ spw_drainer_is_deserted(struct spw_drainer *d)
 	return spw_proc_reap(&d->me) == 0;
 }
 
-/* Nothing is left to promise for files that are home. */
-static void
-release_promises(struct spw_drainer *d)
-{
-	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++)
-		if (atomic_load(&d->map->owners[SPW_POOL_FILES][i]) &
-		    SPW_IN_USE && !spw_file_is_unsettled(&d->map->files[i]))
-			(void)spw_sync_release(d, i, UINT64_MAX);
-}
-
 void
 spw_drainer_stop(struct spw_drainer *d)
 {
 	struct spw_seg *seg = d->map->seg;
 	int lock_fd = d->lock_fd;
 
-	release_promises(d);
 	spw_pass_serve_cuts(NULL);
 	spw_fetch_end();
 	spw_store_close(d);

@@ -15,15 +15,17 @@ offered()
 	printf '%s\n' "${COMPREPLY[@]}"
 }
 
-offered --ver | grep -qx -- --version || fail "--version is not offered"
+offered --ver | grep -x -- --version >/dev/null ||
+	fail "--version is not offered"
 commands=$("$spillway" --help | sed -n 's/^  \([a-z][a-z-]*\).*/\1/p')
 for name in $commands; do
-	offered "${name:0:1}" | grep -qx "$name" || fail "$name is not offered"
+	offered "${name:0:1}" | grep -x "$name" >/dev/null ||
+		fail "$name is not offered"
 done
 
 # Behind -- it is the user's program that is completed.
 if [[ " $commands " = *run* ]]; then
-	offered run -- ca | grep -qx cat || fail "programs are not offered"
+	offered run -- ca | grep -x cat >/dev/null || fail "programs are not offered"
 fi
 
 if type zsh >/dev/null 2>&1; then
