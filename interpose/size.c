@@ -2,6 +2,7 @@
 /* size.c -- truncating, allocating, and bringing bytes to safety */
 #include <errno.h>
 
+#include "interpose/jobs.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
@@ -49,6 +50,9 @@ truncate(const char *path, off_t size)
 	uint32_t file = spw_take_path(AT_FDCWD, path, 0, &me);
 	int r;
 
+	if (file == SPW_NONE ||
+	    atomic_load(&me->map->files[file].bypass))
+		spw_jobs_settle_path(AT_FDCWD, path);
 	if (file == SPW_NONE)
 		return REAL(truncate)(path, size);
 	if (size < 0 || atomic_load(&me->map->files[file].bypass))

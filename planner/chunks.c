@@ -17,6 +17,15 @@ spw_chunks_ready(const struct spw_map *map)
 }
 
 bool
+spw_chunks_are_short(const struct spw_map *map)
+{
+	uint32_t count = map->counts[SPW_POOL_CHUNKS];
+
+	return spw_pool_free(map, SPW_POOL_CHUNKS) +
+	       (count - spw_chunks_ready(map)) < count / 8;
+}
+
+bool
 spw_chunk_is_used(const struct spw_map *map, uint32_t chunk)
 {
 	const struct spw_chunk *c = &map->chunks[chunk];

@@ -20,6 +20,7 @@ void spw_chunks_recycle(struct spw_drainer *d);
 int spw_chunks_relink(struct spw_drainer *d);
 
 uint32_t spw_chunks_ready(const struct spw_map *map);
+bool spw_chunks_are_short(const struct spw_map *map);
 
 /* The chunk counts: in use, and of a file that is there. */
 bool spw_chunk_is_used(const struct spw_map *map, uint32_t chunk);

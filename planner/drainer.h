@@ -32,6 +32,7 @@ struct spw_home {			/* a file's home, held open */
 	uint64_t logged_size;		/* of the file, in its last object */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool named;			/* its name is durable */
+	bool dropped;			/* objects of it, not durably yet */
 	bool doubtful;			/* objects may be older than home, or
 					 * do not tell of a cut */
 	bool refused;			/* fsync was sent home */
@@ -75,6 +76,7 @@ struct spw_drainer {
 	uint64_t passes;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
+	bool starved;			/* no room could be made just now */
 	struct spw_workers *workers;
 	uint32_t under_way;		/* tasks */
 	struct spw_run *runs;		/* SPW_RUNS of them */
@@ -160,6 +162,9 @@ void spw_fetch_end(void);
 /* Answers fsync, where a durable tier can. */
 void spw_sync_serve(struct spw_drainer *d);
 
+/* Has files settled whose objects fill the tiers. */
+void spw_sync_relieve(struct spw_drainer *d);
+
 /* Everything that objects up to seq promise is home: makes it durable there
  * and lets go of them. */
 int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
@@ -179,14 +184,18 @@ uint32_t spw_pass(struct spw_drainer *d, bool asked);
 /* Makes every moving range dirty again: the predecessor died over it. */
 void spw_pass_take_over(struct spw_drainer *d);
 
+/* Brings some of what is below home, and nothing else. */
+uint32_t spw_pass_below(struct spw_drainer *d);
+
 /* Truncations of the dead are finished by this drainer; NULL: no more. */
 void spw_pass_serve_cuts(struct spw_drainer *d);
 
 bool spw_any_dirty(const struct spw_map *map);
 uint32_t spw_count_dirty(const struct spw_map *map);
 
-/* Gives clean blocks back until a quarter of the slots is free. */
-void spw_evict(struct spw_drainer *d);
+/* Gives clean blocks back until a quarter of the slots is free. False: there
+ * is no room, and none is to be had now. */
+bool spw_evict(struct spw_drainer *d);
 bool spw_is_short_of_room(struct spw_drainer *d);
 
 /* Forgets files that nobody has open, unlinked ones at once, others after

@@ -39,6 +39,7 @@ install(struct spw_drainer *d, const struct spw_key *key, const uint8_t *from)
 			(struct spw_range){ 0, SPW_BLOCK_SIZE };
 		SPW_FAILPOINT("fetch-install");
 		spw_block_commit(&d->me, idx, &change);
+		atomic_store(&b->used, 1);
 	}
 	spw_unlock(&b->lock);
 	spw_guard_leave();

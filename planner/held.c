@@ -86,6 +86,7 @@ leave(struct spw_drainer *d, uint32_t no)
 	(void)t->ops->drop(t, h->place);
 	SPW_FAILPOINT("held-dropped");
 	s->level[h->tier].unsynced = true;
+	d->homes[h->file].dropped = true;
 	free(h->o);
 	*h = (struct spw_held){ .next = s->held_free };
 	s->held_free = no;

@@ -7,14 +7,13 @@
  * noted at open is tried, then its directory is searched for the inode. As
  * long as a file is held open its inode cannot be reused.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "planner/drainer.h"
+#include "planner/find.h"
 #include "shm/files.h"
 #include "shm/names.h"
 #include "shm/proc.h"
@@ -22,71 +21,18 @@
 #include "shm/text.h"
 #include "shm/util.h"
 
-enum { OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME };
-
-/* The number alone may belong to a younger file by now. */
-static bool
-is_file(int fd, const struct spw_file *f)
+static struct spw_identity
+identity(const struct spw_file *f)
 {
-	struct statx stx;
-	struct timespec born;
-
-	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
-			  STATX_BTIME, &stx) < 0 || stx.stx_ino != f->ino ||
-	    makedev(stx.stx_dev_major, stx.stx_dev_minor) != f->dev)
-		return false;
-	born = (struct timespec){ stx.stx_btime.tv_sec,
-				  stx.stx_btime.tv_nsec };
-	return !f->btime || !(stx.stx_mask & STATX_BTIME) ||
-	       spw_nanoseconds(&born) == f->btime;
-}
-
-/*
- * The owner took away his own right to write after he had written. The right
- * comes back for the moment of opening: the bytes were written when it was
- * there. Nothing but the ctime tells.
- */
-static int
-open_as_owner(const char *path, int flags, const struct spw_file *f)
-{
-	int fd, at = spw_sys_open(path, O_PATH | O_CLOEXEC | flags, 0);
-	struct spw_text t;
-	struct stat st;
-	char self[48];
-
-	if (at < 0)
-		return at;
-	spw_text_init(&t, self, sizeof(self));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)at);
-	fd = -EACCES;
-	if (is_file(at, f) && spw_sys_fstat(at, &st) == 0 &&
-	    st.st_uid == spw_sys_geteuid() && !(st.st_mode & S_IWUSR) &&
-	    chmod(self, (st.st_mode & 07777) | S_IWUSR) == 0) {
-		fd = spw_sys_open(self, O_WRONLY | OPEN_FLAGS, 0);
-		(void)chmod(self, st.st_mode & 07777);	/* ours to change */
-	}
-	spw_sys_close(at);
-	return fd;
+	return (struct spw_identity){ f->dev, f->ino, f->btime, false };
 }
 
 static int
 open_checked(const char *path, int flags, const struct spw_file *f)
 {
-	int fd = spw_sys_open(path, O_RDWR | OPEN_FLAGS | flags, 0);
+	struct spw_identity id = identity(f);
 
-	if (fd == -EPERM)		/* O_NOATIME is the owner's right */
-		fd = spw_sys_open(path, O_RDWR | flags |
-				  (OPEN_FLAGS & ~O_NOATIME), 0);
-	if (fd == -EACCES)
-		fd = spw_sys_open(path, O_WRONLY | flags |
-				  (OPEN_FLAGS & ~O_NOATIME), 0);
-	if (fd == -EACCES)
-		fd = open_as_owner(path, flags, f);
-	if (fd >= 0 && !is_file(fd, f)) {
-		spw_sys_close(fd);
-		return -ESTALE;
-	}
-	return fd;
+	return spw_find_open(path, flags, &id);
 }
 
 static int
@@ -138,26 +84,11 @@ open_at_any_holder(struct spw_drainer *d, uint32_t file)
 static int
 open_in_directory(const struct spw_file *f, int which)
 {
-	char path[SPW_FILE_PATH + 258];
-	struct dirent *e;
-	size_t len;
-	int fd = -ENOENT;
-	DIR *dir;
+	struct spw_identity id = identity(f);
+	char path[SPW_FILE_PATH];
 
-	if (!spw_name_copy(f, which, path) || !strrchr(path, '/'))
-		return -ENOENT;
-	len = (size_t)(strrchr(path, '/') - path) + 1;
-	path[len] = '\0';
-	dir = opendir(path);
-	if (!dir)
-		return -errno;
-	while (fd < 0 && (e = readdir(dir)))
-		if (e->d_ino == f->ino) {
-			strncpy(path + len, e->d_name, 256);
-			fd = open_checked(path, O_NOFOLLOW, f);
-		}
-	closedir(dir);
-	return fd;
+	return spw_name_copy(f, which, path) ? spw_find_beside(path, &id)
+					     : -ENOENT;
 }
 
 /* A rename that was cut short leaves two paths, one of them right. */

@@ -21,6 +21,8 @@ planner_sources = \
 	planner/engine.h \
 	planner/evict.c \
 	planner/fetch.c \
+	planner/find.c \
+	planner/find.h \
 	planner/held.c \
 	planner/held.h \
 	planner/homes.c \
@@ -31,7 +33,13 @@ planner_sources = \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
+	planner/replay-list.c \
+	planner/replay-parts.h \
+	planner/replay.c \
+	planner/replay.h \
 	planner/runs.c \
+	planner/seed.c \
+	planner/seed.h \
 	planner/spill.c \
 	planner/store.c \
 	planner/store.h \
@@ -40,3 +48,9 @@ planner_sources = \
 	planner/weights.h \
 	planner/workers.c \
 	planner/workers.h
+
+if HAVE_CJSON
+planner_sources += planner/seed-json.c
+else
+planner_sources += planner/seed-none.c
+endif

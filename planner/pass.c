@@ -310,10 +310,7 @@ spw_note_failure(struct spw_drainer *d, uint32_t file, int err)
 	struct spw_file *f = &d->map->files[file];
 	struct spw_home *h = spw_home_of(d, file);
 
-	/* The same bytes failing again are no news, unless somebody asks. */
-	if (!h->retry_at || is_asked(d, file) ||
-	    atomic_load(&f->err) != -err)
-		spw_file_fail(f, -err);
+	spw_file_fail(f, -err);
 	h->retry_at = spw_now_ms() + RETRY_MS;
 }
 
@@ -502,6 +499,19 @@ spw_pass(struct spw_drainer *d, bool asked)
 	spw_runs_wait(d);
 	judge(d);
 	answer(d, d->tickets, d->asked);
+	return went;
+}
+
+uint32_t
+spw_pass_below(struct spw_drainer *d)
+{
+	uint32_t went;
+
+	d->passes++;
+	memset(d->asked, 0, d->map->counts[SPW_POOL_FILES] / 64 *
+	       sizeof(*d->asked));
+	went = spw_bring(d, false);
+	judge(d);
 	return went;
 }
 

@@ -10,6 +10,7 @@
 
 #include "planner/drainer.h"
 #include "shm/failpoint.h"
+#include "shm/files.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -100,10 +101,12 @@ end_run(struct spw_drainer *d, struct spw_task *task)
 		spw_block_arrive(d, run->block[i], &key, run->err, 0);
 	}
 	SPW_FAILPOINT("drain-arrived");
-	if (run->err < 0)
+	if (run->err < 0) {
 		spw_note_failure(d, run->file, run->err);
-	else
+	} else {
 		d->homes[run->file].retry_at = 0;
+		spw_file_heal(&d->map->files[run->file]);
+	}
 	run->busy = false;
 }
 

@@ -10,17 +10,20 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/names.h"
+#include "shm/sys.h"
 #include "tiers/codec.h"
 
 enum {
-	SHUN_MS = 1000, RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
+	SHUN_MS = 1000, STAMP_MS = 1000,
+	RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
 	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
 };
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
 	[SPW_PIN_NONE] = SPW_CODEC_NONE, [SPW_PIN_RAW] = SPW_CODEC_NONE,
-	[SPW_PIN_LZ4] = SPW_CODEC_LZ4, [SPW_PIN_ZSTD] = SPW_CODEC_ZSTD,
-	[SPW_PIN_BROTLI] = SPW_CODEC_BROTLI,
+#define X(c, number, name, low, high) [SPW_PIN_##c] = SPW_CODEC_##c,
+	SPW_CODEC_LINES(X)
+#undef X
 };
 
 static void
@@ -33,14 +36,14 @@ choose_pack(const struct spw_tierspec *spec, struct spw_object_pack *ret)
 	if (!codec)
 		return;
 	ret->codec = codec->id;
-	ret->level = spec->level >= 0 ? spec->level : codec->default_level;
+	ret->level = spec->level != SPW_LEVEL_DEFAULT ? spec->level :
+		     codec->default_level;
 }
 
-/* The same for every drainer of this segment, and for no other segment. */
-static void
-name_share(const struct spw_map *map, char *ret_name, size_t cap)
+void
+spw_store_share(const struct spw_map *map, char ret[SPW_STORE_SHARE])
 {
-	snprintf(ret_name, cap, "%s.%llx", map->fixed.job,
+	snprintf(ret, SPW_STORE_SHARE, "%s.%llx", map->fixed.job,
 		 (unsigned long long)map->fixed.created);
 }
 
@@ -67,13 +70,13 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 	struct spw_level *level = &s->level[s->nlevels];
 	const struct spw_tier_ops *ops =
 		spw_tier_by_kind(spw_tierspec_kind_name(spec->kind));
-	char name[SPW_JOB_MAX + 32];
+	char name[SPW_STORE_SHARE];
 	struct spw_tier_setup setup = {
 		.place = spw_tierspec_place(list, spec), .owner = name,
 		.capacity = spec->capacity, .create = true,
 	};
 
-	name_share(d->map, name, sizeof(name));
+	spw_store_share(d->map, name);
 	*level = (struct spw_level){ 0 };
 	if (!ops || open_share(ops, &setup, &level->tier) < 0)
 		return;
@@ -144,6 +147,7 @@ spw_store_open(struct spw_drainer *d)
 	struct spw_diag diag;
 	int r;
 
+	atomic_store(&d->map->seg->durable, 0);
 	if (!d->map->fixed.tiers[0])
 		return 0;
 	list = malloc(sizeof(*list));
@@ -486,6 +490,20 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	atomic_fetch_add(&d->map->seg->requests_up, 1);
 	atomic_fetch_add(&d->map->seg->bytes_up, n);
 	return 0;
+}
+
+void
+spw_store_stamp(struct spw_drainer *d)
+{
+	struct spw_store *s = d->store;
+	int64_t now = spw_now_ms();
+
+	if (!s || now - s->stamped < STAMP_MS)
+		return;
+	s->stamped = now;
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		(void)spw_syscall(SYS_utimensat, s->level[i].tier->lock, 0, 0,
+				  0, 0, 0);
 }
 
 bool

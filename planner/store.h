@@ -67,6 +67,7 @@ struct spw_store {
 	uint32_t nheld, held_cap, held_free;
 	uint32_t *of_file;		/* first held, by file */
 	struct spw_places **places;	/* by chunk */
+	int64_t stamped;		/* ms */
 	struct spw_packer *packer;
 	struct spw_down down[SPW_DOWN_DEPTH];
 	uint8_t *scratch;		/* raw bytes that will be packed */
@@ -76,6 +77,11 @@ struct spw_store {
 	size_t bound;			/* bytes of an object at most */
 	char path[SPW_FILE_PATH];
 };
+
+/* The name of a segment's shares: the same for every drainer of it, and no
+ * other segment has it. */
+#define SPW_STORE_SHARE (SPW_JOB_MAX + 32)
+void spw_store_share(const struct spw_map *map, char ret[SPW_STORE_SHARE]);
 
 /* Opens the tiers that the segment names and finds what they hold. Tiers
  * that cannot be opened are left out, with what is in them. */
@@ -134,6 +140,10 @@ bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 			    uint64_t seq);
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
 void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
+
+/* Says in the shares that we are at work: who finds them later can tell our
+ * changes of a home from those of others after us. */
+void spw_store_stamp(struct spw_drainer *d);
 
 /* Some tier is nearly full. */
 bool spw_store_is_short(struct spw_drainer *d);

@@ -349,6 +349,25 @@ spw_sync_serve(struct spw_drainer *d)
 	for_asked(d, answer_file);
 }
 
+/* The tiers fill up with promises: home is asked to keep them. */
+void
+spw_sync_relieve(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+
+	if (!spw_store_is_short(d))
+		return;
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+		struct spw_file *f = &map->files[i];
+
+		if (!spw_store_has_promised(d, i, UINT64_MAX) ||
+		    atomic_load(&f->asked) != atomic_load(&f->done))
+			continue;
+		atomic_fetch_add(&f->asked, 1);
+		atomic_fetch_or(&map->asks[i / 64], 1ull << i % 64);
+	}
+}
+
 int
 spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
@@ -356,8 +375,13 @@ spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	bool was_cut, unsynced = h->unsynced;
 	int fd, r;
 
-	if (!spw_store_has_promised(d, file, seq) && !h->refused)
+	if (!d->store)
 		return 0;
+	if (!spw_store_has_promised(d, file, seq) && !h->refused) {
+		r = h->dropped ? spw_store_sync(d) : 0;
+		h->dropped &= r < 0;
+		return r;
+	}
 	fd = spw_home_open(d, file);
 	r = fd < 0 ? fd : fsync_home(d, file, fd, true, &was_cut);
 	if (r < 0)
@@ -366,12 +390,12 @@ spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	SPW_FAILPOINT("sync-release");
 	spw_store_release(d, file, seq);
 	SPW_FAILPOINT("sync-released");
-	if (!d->store)
-		return 0;
 	/* What came down meanwhile may be older than what went home. */
 	h->doubtful = d->store->of_file[file] &&
 		      (h->doubtful || was_cut || unsynced);
-	return spw_store_sync(d);
+	r = spw_store_sync(d);
+	h->dropped = r < 0;
+	return r;
 }
 
 void

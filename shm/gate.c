@@ -165,12 +165,12 @@ spw_gate_ask(struct spw_me *me, uint32_t file)
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
 	const struct question q = { map->asks, &f->asked, &f->done };
-	uint32_t seq = atomic_load(&f->err_seq);
+	uint32_t fails = atomic_load(&f->fails);
 	int r = ask(map, file, &q);
 
 	if (r < 0)
 		return r;
-	return atomic_load(&f->err_seq) == seq ? 0 : -atomic_load(&f->err);
+	return atomic_load(&f->fails) == fails ? 0 : -atomic_load(&f->err);
 }
 
 int
@@ -348,6 +348,19 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	spw_unlock(&f->append);
 	spw_guard_leave();
 	return r;
+}
+
+void
+spw_gate_appends(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	if (atomic_load(&f->flags) & SPW_FILE_APPENDED)
+		return;
+	spw_file_flag(f, SPW_FILE_APPENDED);
+	/* Those who are inside have looked at the flag before it was set. */
+	spw_gate_close(me, file);
+	spw_gate_open(me, file);
 }
 
 bool

@@ -81,6 +81,11 @@ spw_gate_wake(struct spw_map *map)
 /* Wakes it even if it only waits for its delay to pass. */
 void spw_gate_hurry(struct spw_map *map);
 
+/* Before somebody may append to the file: from now on who moves its end holds
+ * file.append, as appenders do, so that none of them finds an end that is not
+ * there any more. */
+void spw_gate_appends(struct spw_me *me, uint32_t file);
+
 /* Waits up to ms for slots to come free; false when none did. */
 bool spw_gate_wait_room(struct spw_me *me, int ms);
 

@@ -130,7 +130,9 @@ open_as(struct core_door *c, const char *name, struct spw_target *ret_target,
 			ret_ofd) < 0 ||
 	    spw_proc_set_fd(&c->me, c->proc, seen.fd, *ret_ofd + 1) < 0)
 		return false;
-	*ret_target = (struct spw_target){ file, seen.fd, true };
+	*ret_target = (struct spw_target){
+		.file = file, .fd = seen.fd, .readable = true,
+	};
 	return true;
 }
 
@@ -270,10 +272,14 @@ static bool
 audit_file(struct spw_map *map, uint32_t i)
 {
 	const struct spw_file *f = &map->files[i];
+	struct spw_file_id id = { f->dev, f->ino };
 	struct stat st;
 
 	if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) & SPW_IN_USE))
 		return true;
+	if (spw_file_find(map, &id) != i)
+		return complain("file in use is not in the index:", i,
+				atomic_load(&f->flags));
 	if (atomic_load(&f->hold) || atomic_load(&f->cut) ||
 	    atomic_load(&f->inflight))
 		return complain("file is held, cut or in flight:", i,

@@ -12,6 +12,7 @@ tests_units = \
 	tests/replay-codec \
 	tests/replay-config \
 	tests/replay-object \
+	tests/replay-seed \
 	tests/replay-segment \
 	tests/tier-bb \
 	tests/tier-clean \
@@ -21,6 +22,7 @@ tests_units = \
 	tests/unit-analyze \
 	tests/unit-cache-stress \
 	tests/unit-choose \
+	tests/unit-claims \
 	tests/unit-codec-ctx \
 	tests/unit-config-load \
 	tests/unit-config-messages \
@@ -36,6 +38,7 @@ tests_units = \
 	tests/unit-object-samples \
 	tests/unit-predict \
 	tests/unit-proc-reap \
+	tests/unit-seed \
 	tests/unit-seen \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -83,6 +86,11 @@ tests_tier_bb_SOURCES = \
 	tests/tier-bb.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_faults_SOURCES = \
+	tests/guarded.h \
+	tests/tier-faults.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_tier_pmem_SOURCES = \
 	tests/guarded.h \
 	tests/tier-kit.c \
@@ -95,6 +103,9 @@ tests_unit_monitor_SOURCES = \
 tests_unit_predict_SOURCES = \
 	tests/guarded.h \
 	tests/unit-predict.c
+tests_unit_seed_SOURCES = \
+	tests/guarded.h \
+	tests/unit-seed.c
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -172,6 +183,8 @@ tests_scripts = \
 	tests/agent-stuck.sh \
 	tests/below-cases.sh \
 	tests/below-stress.sh \
+	tests/cmd-clean.sh \
+	tests/cmd-fsck.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
@@ -225,6 +238,8 @@ tests_scripts = \
 	tests/program-sqlite.sh \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
+	tests/recover-newer.sh \
+	tests/recover-tiers.sh \
 	tests/service-life.sh \
 	tests/setup-flags.sh \
 	tests/setup-packages.sh \
@@ -238,13 +253,16 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-faults.sh \
 	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
+	tests/twin-append-extend.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
 	tests/twin-denied.sh \
 	tests/twin-exec.sh \
+	tests/twin-few-descriptors.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-lost-preload.sh \
@@ -258,6 +276,7 @@ tests_scripts = \
 	tests/twin-places.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
+	tests/twin-rings.sh \
 	tests/twin-signal.sh \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
@@ -267,17 +286,20 @@ tests_scripts = \
 	tests/twin-threads.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
+	tests/twin-two-jobs.sh \
 	tests/twin-unlink.sh
 
 # Programs that scripts call.
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/append-extend \
 	tests/below-cases \
 	tests/bench-analyze \
 	tests/bench-choose \
 	tests/bench-filter \
 	tests/bench-front \
+	tests/bench-predict \
 	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
@@ -300,6 +322,7 @@ tests_helpers = \
 	tests/powercut \
 	tests/powercut-log \
 	tests/random-ops \
+	tests/ring-forms \
 	tests/signal-forms \
 	tests/slowfs-calls \
 	tests/slowfs-rate \
@@ -307,7 +330,9 @@ tests_helpers = \
 	tests/stat-forms \
 	tests/stdio-forms \
 	tests/thread-forms \
-	tests/time-forms
+	tests/tier-faults \
+	tests/time-forms \
+	tests/two-jobs
 
 tests_below_cases_SOURCES = \
 	tests/below-cases.c \
@@ -315,6 +340,10 @@ tests_below_cases_SOURCES = \
 tests_below_cases_LDADD = libback.la -lpthread
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
+	tests/guarded.h
+tests_bench_predict_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-predict.c \
 	tests/guarded.h
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
@@ -345,7 +374,9 @@ tests_thread_forms_SOURCES = \
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_append_extend_LDADD =
 tests_pinned_LDADD =
+tests_ring_forms_LDADD =
 tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =
@@ -359,6 +390,7 @@ tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
+tests_two_jobs_LDADD =
 
 tests_powercut_SOURCES = \
 	tests/powercut-attributes.c \
@@ -436,6 +468,11 @@ program_interposer_la_SOURCES = tests/program-interposer.c
 program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 program_interposer_la_LDFLAGS = $(object_ldflags)
 
+# What liburing exports.
+check_LTLIBRARIES += ring-double.la
+ring_double_la_SOURCES = tests/ring-double.c
+ring_double_la_LDFLAGS = $(object_ldflags)
+
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
 tests_slowfs_SOURCES = \
@@ -499,12 +536,14 @@ tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
 	tests/fuzz-object \
+	tests/fuzz-seed \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
 	tests/corpus/object \
 	tests/corpus/objects \
+	tests/corpus/seed \
 	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
@@ -538,6 +577,11 @@ tests_replay_object_SOURCES = \
 	tests/replay.h \
 	tests/unit-object.h
 tests_replay_object_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_seed_SOURCES = \
+	tests/fuzz-seed.c \
+	tests/guarded.h \
+	tests/replay.h
+tests_replay_seed_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
 	tests/crash-core.c \
 	tests/crash-ledger.c \
@@ -556,6 +600,10 @@ tests_fuzz_object_LDFLAGS = $(fuzz_link)
 tests_fuzz_object_LDADD = libfuzzed.la
 EXTRA_tests_fuzz_object_DEPENDENCIES = \
 	$(EXTRA_tests_fuzz_codec_DEPENDENCIES)
+tests_fuzz_seed_SOURCES = $(tests_replay_seed_SOURCES)
+tests_fuzz_seed_CFLAGS = $(fuzz_cflags)
+tests_fuzz_seed_LDFLAGS = $(fuzz_link)
+tests_fuzz_seed_LDADD = libfuzzed.la
 tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
 tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
 tests_fuzz_segment_LDFLAGS = $(fuzz_link)

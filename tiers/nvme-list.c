@@ -246,9 +246,9 @@ keep(void *arg, struct walk *w, const struct spw_tier_found *f)
 	uint64_t pos = f->place & UINT32_MAX;
 	struct spw_log *log = w->log;
 	uint64_t to = pos + spw_round_up(f->len, SPW_LOG_BLOCK);
+	const struct spw_nvme *t = arg;
 
-	(void)arg;
-	if (f->err && pos < log->mark)
+	if (f->err && (pos < log->mark || t->keeps))
 		log->damaged = true;
 	if (f->err && !f->object && to >= w->limit)
 		to = log->size;		/* nothing is to go there */
@@ -276,7 +276,7 @@ spw_log_scan(struct spw_nvme *t, struct spw_log *log)
 	log->end = SPW_MAX(log->mark, last_dead(log));
 	if (log->headless)
 		return 0;
-	r = walk(t, log, log->size, keep, NULL);
+	r = walk(t, log, log->size, keep, t);
 	if (r < 0)
 		return r;
 	/* Above the mark nothing is known to be durable. */
@@ -319,4 +319,33 @@ spw_nvme_list(struct spw_tier *tier,
 		if (t->logs[i])
 			r = walk(t, t->logs[i], t->logs[i]->size, pass_on, &l);
 	return r;
+}
+
+struct measure {
+	uint64_t place, len;
+};
+
+static int
+compare_place(void *arg, struct walk *w, const struct spw_tier_found *f)
+{
+	struct measure *m = arg;
+
+	(void)w;
+	if (!f->err || f->place != m->place)
+		return 0;
+	m->len = f->len;
+	return 1;
+}
+
+int
+spw_log_measure(struct spw_nvme *t, struct spw_log *log, uint64_t offset,
+		uint64_t *ret_len)
+{
+	struct measure m = { spw_nvme_place(log, offset), 0 };
+	int r = walk(t, log, log->size, compare_place, &m);
+
+	if (r == 0)
+		return -ENOENT;
+	*ret_len = m.len;
+	return r < 0 ? r : 0;
 }

@@ -294,6 +294,41 @@ reap(struct spw_tier *tier, bool wait)
 	return x;
 }
 
+/* Notes it for who comes after us, and in the file for good. */
+static int
+bury(struct spw_nvme *t, struct spw_log *log, uint64_t offset, uint64_t n)
+{
+	int r = spw_nvme_note_drop(t, log, offset, n);
+
+	if (r == -ENOBUFS) {
+		r = spw_nvme_sync(&t->tier);
+		if (r == 0)
+			r = spw_nvme_note_drop(t, log, offset, n);
+	}
+	if (r < 0)
+		return r;
+	spw_log_bury(log, offset, offset + n);
+	spw_log_list(t, log);
+	return 0;
+}
+
+/* Not among the objects: it is damaged, or nothing is there. A file without
+ * a head goes as a whole. */
+static int
+drop_damaged(struct spw_nvme *t, struct spw_log *log, uint64_t offset)
+{
+	uint64_t len;
+	int r;
+
+	if (log->headless) {
+		t->names = true;
+		return spw_log_remove(t, log);
+	}
+	r = spw_log_measure(t, log, offset, &len);
+	return r < 0 ? r : bury(t, log, offset,
+				spw_round_up(len, SPW_LOG_BLOCK));
+}
+
 int
 spw_nvme_drop(struct spw_tier *tier, uint64_t place)
 {
@@ -306,22 +341,17 @@ spw_nvme_drop(struct spw_tier *tier, uint64_t place)
 
 	if (t->share.look_only)
 		return -EROFS;
+	if (log && !o)
+		return drop_damaged(t, log, offset);
 	if (!o || o->state != SPW_LOG_LIVE)
 		return -ENOENT;
 	n = spw_round_up(o->len, SPW_LOG_BLOCK);
-	r = spw_nvme_note_drop(t, log, offset, n);
-	if (r == -ENOBUFS) {
-		r = spw_nvme_sync(tier);
-		if (r == 0)
-			r = spw_nvme_note_drop(t, log, offset, n);
-	}
+	r = bury(t, log, offset, n);
 	if (r < 0)
 		return r;
 	o->state = SPW_LOG_GONE;
 	log->live -= n;
 	log->bytes -= o->len;
-	spw_log_bury(log, offset, offset + n);
-	spw_log_list(t, log);
 	return 0;
 }
 
@@ -531,6 +561,7 @@ open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 	t->tier.ops = &spw_tier_nvme;
 	t->direct = true;
 	t->drops = -1;
+	t->keeps = !setup->create;
 	set_sizes(t, setup->capacity);
 	r = spw_share_open(setup, "nvme", &t->share);
 	if (r < 0) {
@@ -538,6 +569,8 @@ open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 		return r;
 	}
 	t->tier.durable = t->share.lasts;
+	t->tier.unlocked = t->share.unlocked;
+	t->tier.lock = t->share.lock;
 	if (t->share.unlocked)
 		t->tier.caution = "no locks on this file system: nothing but "
 				  "the segment keeps a second drainer out";

@@ -114,6 +114,7 @@ struct spw_nvme {
 	struct spw_ring *ring;
 	bool direct;			/* O_DIRECT */
 	bool closing;			/* heads are to tell all */
+	bool keeps;			/* what is damaged, whatever it was */
 	bool names;			/* files were made since the last sync */
 	int drops;			/* descriptor */
 	uint32_t boot, noted;		/* drops, since the last sync */
@@ -196,6 +197,10 @@ bool spw_nvme_is_drops(const char *name);
 
 /* nvme-list.c */
 int spw_log_scan(struct spw_nvme *t, struct spw_log *log);
+
+/* The length of what is damaged there; -ENOENT: nothing is. */
+int spw_log_measure(struct spw_nvme *t, struct spw_log *log, uint64_t offset,
+		    uint64_t *ret_len);
 int spw_nvme_list(struct spw_tier *tier,
 		  int (*seen)(void *arg, const struct spw_tier_found *f),
 		  void *arg);

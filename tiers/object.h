@@ -28,6 +28,8 @@
 enum spw_object_flag {
 	SPW_OBJECT_WHOLE = 1,		/* blocks that left memory for it */
 	SPW_OBJECT_SYNC = 2,		/* a copy made for fsync */
+	SPW_OBJECT_HOME = 4,		/* all of the file up to this one is
+					 * home: older ones count no more */
 };
 
 struct spw_object_block {		/* 16 bytes in the index */

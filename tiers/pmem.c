@@ -157,6 +157,8 @@ open_parts(struct spw_pmem *t, const struct spw_tier_setup *setup)
 	if (r < 0)
 		return r;
 	t->tier.durable = t->share.lasts;
+	t->tier.unlocked = t->share.unlocked;
+	t->tier.lock = t->share.lock;
 	if (t->share.unlocked)
 		t->tier.caution = "no locks on this file system: nothing but "
 			"the segment's own lock keeps a second drainer away";

@@ -33,7 +33,9 @@ struct spw_tier_setup {
 	const char *place;		/* directory, absolute */
 	const char *owner;		/* name of the share: no slash */
 	uint64_t capacity;		/* bytes we may use, to the byte */
-	bool create;			/* make the share if it is not there */
+	bool create;			/* make the share if it is not there;
+					 * else a guest, who leaves what is
+					 * damaged until he drops it */
 	bool look_only;			/* change nothing, lock nothing */
 };
 
@@ -111,6 +113,10 @@ struct spw_tier_ops {
 struct spw_tier {			/* at the head of each tier's own */
 	const struct spw_tier_ops *ops;
 	bool durable;			/* this place is: not so on tmpfs */
+	bool unlocked;			/* no locks here: nothing tells whether
+					 * its owner lives */
+	int lock;			/* a file; its mtime: when the owner was
+					 * last at work. -1: only looking */
 	const char *caution;		/* NULL, or what the user should know
 					 * of this place; without a full stop */
 };

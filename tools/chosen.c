@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tools/commands.h"
+#include "tools/shares.h"
 
 void
 spw_chosen_say(const struct spw_args *args, enum spw_severity severity,
@@ -76,6 +77,13 @@ blame_directory(const struct spw_args *args, int err)
 int
 spw_chosen_find(const struct spw_args *args, struct spw_chosen *ret)
 {
+	return spw_chosen_find_beside(args, NULL, ret);
+}
+
+int
+spw_chosen_find_beside(const struct spw_args *args,
+		       const struct spw_shares *shares, struct spw_chosen *ret)
+{
 	char *set[] = { (char *)args->cfg.job, NULL };
 	char *const *names = args->n_rest ? args->rest : set;
 	int r = spw_segments_list(args->cfg.shm_dir, &ret->list, &ret->n);
@@ -85,7 +93,8 @@ spw_chosen_find(const struct spw_args *args, struct spw_chosen *ret)
 	if (!args->n_rest && !args->cfg.job[0])
 		return -1;
 	for (; *names; names++) {
-		if (exists(ret, *names))
+		if (exists(ret, *names) ||
+		    (shares && spw_shares_have_job(shares, *names)))
 			continue;
 		spw_chosen_say(args, SPW_ERROR, SPW_E163, *names,
 			       "there is none of yours on this node", NULL);

@@ -17,6 +17,12 @@ struct spw_chosen {
  * Free with spw_chosen_free.
  */
 int spw_chosen_find(const struct spw_args *args, struct spw_chosen *ret);
+
+/* The same where a job may also have shares and no segment. */
+struct spw_shares;
+int spw_chosen_find_beside(const struct spw_args *args,
+			   const struct spw_shares *shares,
+			   struct spw_chosen *ret);
 void spw_chosen_free(struct spw_chosen *c);
 
 /* One message in the usual form, made of plain texts. */

@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include "shm/util.h"
+#include "tools/ask.h"
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/json.h"
+#include "tools/replays.h"
+#include "tools/shares.h"
 #include "tools/show.h"
 #include "tools/unhomed.h"
 #include "tools/verify.h"
@@ -22,23 +25,25 @@ enum {
 };
 
 static const char usage[] =
-	"usage: spillway recover [-y] [--json] [OPTION]... [JOB]...\n"
+	"usage: spillway recover [-y] [--force] [--json] [OPTION]... [JOB]...\n"
 	"\n"
-	"Find the segments of dead jobs, list what is not home, ask, and\n"
-	"bring it to its own paths. A segment is removed when all in it is\n"
-	"home and was read back; until then nothing is deleted. Running it\n"
-	"again does no harm.\n"
+	"Find the segments of dead jobs, and what jobs left in the tiers when\n"
+	"the node went down; list what is not home, ask, and bring it to its\n"
+	"own paths. What is home and was read back is removed; until then\n"
+	"nothing is deleted. Running it again does no harm.\n"
 	"\n"
 	"  spillway recover\n"
-	"  spillway recover -y 482113\n"
+	"  spillway recover -y --tiers 'nvme:/scratch' 482113\n"
 	"  spillway recover -y --json >recovered.json\n"
 	"\n"
 	"  -y, --yes             do not ask\n"
+	"  --force               write over files that were changed since, and\n"
+	"                        take shares whose owner cannot be asked\n"
 	"  --json                write JSON\n"
 	"  --help                this text\n";
 
 struct request {
-	bool yes, json;
+	bool yes, json, force;
 	const struct spw_args *args;
 };
 
@@ -84,17 +89,6 @@ put_segment(const struct spw_segment *s, unsigned verbose)
 	       spw_show_size(s->left.bytes, bytes),
 	       spw_show_count(s->left.files, "file", files));
 	put_files(s, verbose);
-}
-
-static bool
-ask(void)
-{
-	char line[16];
-
-	fflush(stdout);
-	fputs("recover to their own paths? [y/N] ", stderr);
-	return fgets(line, sizeof(line), stdin) &&
-	       (line[0] == 'y' || line[0] == 'Y');
 }
 
 static void
@@ -275,14 +269,8 @@ is_dead(const struct request *req, const struct spw_segment *s, int *status)
 static bool
 is_agreed(const struct request *req, size_t n)
 {
-	if (req->yes || !n)
-		return true;
-	if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
-		return ask();
-	if (!req->args->cfg.quiet)
-		fputs("nothing was changed; to recover: spillway recover -y\n",
-		      stderr);
-	return false;
+	return !n || spw_ask("recover to their own paths?", req->yes,
+			     req->args->cfg.quiet, "spillway recover -y");
 }
 
 /* Lists the dead ones and keeps only them. */
@@ -306,21 +294,12 @@ sift(struct spw_chosen *c, const struct request *req, struct spw_json *j,
 		spw_segment_drop(s);
 	}
 	c->n = dead;
-	if (!dead && !req->json && !req->args->cfg.quiet && !*status)
-		puts("nothing to recover");
 }
 
-static int
-recover_each(struct spw_chosen *c, const struct request *req,
-	     struct spw_json *j)
+static void
+recover_each(struct spw_chosen *c, const struct request *req, bool agreed,
+	     struct spw_json *j, int *status)
 {
-	int status = SPW_EXIT_OK;
-	bool agreed;
-
-	sift(c, req, j, &status);
-	agreed = is_agreed(req, c->n);
-	if (!agreed)
-		status = SPW_EXIT_FINDINGS;
 	for (size_t i = 0; i < c->n; i++) {
 		struct spw_segment *s = &c->list[i];
 		struct result res = { 0 };
@@ -330,26 +309,49 @@ recover_each(struct spw_chosen *c, const struct request *req,
 			put_result(req, s, &res);
 		}
 		if (res.err)
-			status = SPW_EXIT_PARTLY;
+			*status = SPW_EXIT_PARTLY;
 		if (req->json)
 			put_json(j, s, &res);
 	}
-	return status;
+}
+
+static void
+worsen(int *status, int other)
+{
+	*status = *status == SPW_EXIT_OK || other == SPW_EXIT_PARTLY
+		  ? other : *status;
 }
 
 static int
-recover_all(struct spw_chosen *c, const struct request *req)
+recover_all(struct spw_chosen *c, struct spw_replays *shares, int status,
+	    const struct request *req)
 {
+	bool words = !req->json && !req->args->cfg.quiet, agreed;
 	struct spw_json j;
-	int status;
+	int r = SPW_EXIT_OK;
 
-	if (!req->json) {
-		status = recover_each(c, req, NULL);
-	} else {
+	if (req->json) {
 		spw_json_begin(&j, stdout);
 		spw_json_open(&j, NULL, '{');
 		spw_json_open(&j, "segments", '[');
-		status = recover_each(c, req, &j);
+	}
+	sift(c, req, &j, &status);
+	if (words)
+		spw_replays_show(shares);
+	if (words && !c->n && !shares->n && !status)
+		puts("nothing to recover");
+	agreed = is_agreed(req, c->n + shares->n);
+	if (!agreed)
+		worsen(&status, SPW_EXIT_FINDINGS);
+	recover_each(c, req, agreed, &j, &status);
+	if (req->json) {
+		spw_json_close(&j, ']');
+		spw_json_open(&j, "shares", '[');
+	}
+	r = spw_replays_bring(shares, agreed, req->json ? &j : NULL);
+	if (r)
+		worsen(&status, r);
+	if (req->json) {
 		spw_json_close(&j, ']');
 		spw_json_close(&j, '}');
 		spw_json_end(&j);
@@ -361,26 +363,35 @@ int
 spw_cmd_recover(int argc, char **argv, char **envp)
 {
 	static struct spw_args args;
+	static struct spw_shares shares;
 	struct request req = { .args = &args };
 	const struct spw_switch own[] = {
 		{ "-y", &req.yes, NULL }, { "--yes", &req.yes, NULL },
+		{ "--force", &req.force, NULL },
 		{ "--json", &req.json, NULL }, { NULL, NULL, NULL },
 	};
 	const struct spw_command command = {
 		.name = "recover", .usage = usage, .own = own,
-		.settings = SPW_SETTINGS_LOOK,
+		.settings = SPW_SETTINGS_LOOK | SPW_SETTING(TIERS),
 		.usage_status = SPW_EXIT_USAGE,
 	};
+	struct spw_replays replays;
 	struct spw_chosen chosen;
 	int status = spw_args_read(&command, argv, envp, &args);
 
 	(void)argc;
 	if (status < 0)
-		status = spw_chosen_find(&args, &chosen);
-	if (status >= 0)
+		status = spw_shares_find(&args, envp, &shares);
+	if (status < 0)
+		status = spw_chosen_find_beside(&args, &shares, &chosen);
+	if (status >= 0) {
+		spw_shares_free(&shares);
 		return status;
+	}
 	raise_limit();
-	status = recover_all(&chosen, &req);
+	status = spw_replays_open(&shares, &args, req.force, &replays);
+	status = recover_all(&chosen, &replays, status, &req);
+	spw_shares_free(&shares);
 	spw_chosen_free(&chosen);
 	return status;
 }

@@ -4,6 +4,8 @@
 tools_sources = \
 	tools/args.c \
 	tools/args.h \
+	tools/ask.c \
+	tools/ask.h \
 	tools/asks.c \
 	tools/asks.h \
 	tools/child.c \
@@ -13,8 +15,10 @@ tools_sources = \
 	tools/chosen.c \
 	tools/chosen.h \
 	tools/cmd-agent.c \
+	tools/cmd-clean.c \
 	tools/cmd-config.c \
 	tools/cmd-drain.c \
+	tools/cmd-fsck.c \
 	tools/cmd-recover.c \
 	tools/cmd-run.c \
 	tools/cmd-status.c \
@@ -38,8 +42,12 @@ tools_sources = \
 	tools/program.h \
 	tools/receipt.c \
 	tools/receipt.h \
+	tools/replays.c \
+	tools/replays.h \
 	tools/segments.c \
 	tools/segments.h \
+	tools/shares.c \
+	tools/shares.h \
 	tools/show.c \
 	tools/show.h \
 	tools/spillway.c \
@@ -54,7 +62,9 @@ dist_bin_SCRIPTS = \
 man_pages += \
 	tools/spillway.1 \
 	tools/spillway-agent.1 \
+	tools/spillway-clean.1 \
 	tools/spillway-drain.1 \
+	tools/spillway-fsck.1 \
 	tools/spillway-mpirun.1 \
 	tools/spillway-recover.1 \
 	tools/spillway-run.1 \

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* find.c -- a file found again by what it is, wherever its name went */
+#include "planner/find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "shm/paths.h"
+#include "shm/sys.h"
+#include "shm/text.h"
+#include "shm/util.h"
+
+enum { OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME };
+
+/* The number alone may belong to a younger file by now. */
+static bool
+is_file(int fd, const struct spw_identity *id)
+{
+	struct statx stx;
+	struct timespec born;
+
+	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
+			  STATX_BTIME, &stx) < 0 || stx.stx_ino != id->ino ||
+	    (!id->any_dev && makedev(stx.stx_dev_major, stx.stx_dev_minor) !=
+	     id->dev))
+		return false;
+	born = (struct timespec){ stx.stx_btime.tv_sec,
+				  stx.stx_btime.tv_nsec };
+	return !id->btime || !(stx.stx_mask & STATX_BTIME) ||
+	       spw_nanoseconds(&born) == id->btime;
+}
+
+/*
+ * The owner took away his own right to write after he had written. The right
+ * comes back for the moment of opening: the bytes were written when it was
+ * there. Nothing but the ctime tells.
+ */
+static int
+open_as_owner(const char *path, int flags, const struct spw_identity *id)
+{
+	int fd, at = spw_sys_open(path, O_PATH | O_CLOEXEC | flags, 0);
+	struct spw_text t;
+	struct stat st;
+	char self[48];
+
+	if (at < 0)
+		return at;
+	spw_text_init(&t, self, sizeof(self));
+	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)at);
+	fd = -EACCES;
+	if (is_file(at, id) && spw_sys_fstat(at, &st) == 0 &&
+	    st.st_uid == spw_sys_geteuid() && !(st.st_mode & S_IWUSR) &&
+	    chmod(self, (st.st_mode & 07777) | S_IWUSR) == 0) {
+		fd = spw_sys_open(self, O_WRONLY | OPEN_FLAGS, 0);
+		(void)chmod(self, st.st_mode & 07777);	/* ours to change */
+	}
+	spw_sys_close(at);
+	return fd;
+}
+
+int
+spw_find_open(const char *path, int flags, const struct spw_identity *id)
+{
+	int fd = spw_sys_open(path, O_RDWR | OPEN_FLAGS | flags, 0);
+
+	if (fd == -EPERM)		/* O_NOATIME is the owner's right */
+		fd = spw_sys_open(path, O_RDWR | flags |
+				  (OPEN_FLAGS & ~O_NOATIME), 0);
+	if (fd == -EACCES)
+		fd = spw_sys_open(path, O_WRONLY | flags |
+				  (OPEN_FLAGS & ~O_NOATIME), 0);
+	if (fd == -EACCES)
+		fd = open_as_owner(path, flags, id);
+	if (fd >= 0 && !is_file(fd, id)) {
+		spw_sys_close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+int
+spw_find_beside(const char *path, const struct spw_identity *id)
+{
+	char name[SPW_PATH_MAX + 258];
+	const char *slash = strrchr(path, '/');
+	const struct dirent *e;
+	size_t len;
+	int fd = -ENOENT;
+	DIR *dir;
+
+	if (!slash || strlen(path) >= SPW_PATH_MAX)
+		return -ENOENT;
+	len = (size_t)(slash - path) + 1;
+	memcpy(name, path, len);
+	name[len] = '\0';
+	dir = opendir(name);
+	if (!dir)
+		return -errno;
+	while (fd < 0 && (e = readdir(dir)))
+		if (e->d_ino == id->ino) {
+			snprintf(name + len, 258, "%s", e->d_name);
+			fd = spw_find_open(name, O_NOFOLLOW, id);
+		}
+	closedir(dir);
+	return fd;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* find.h -- a file found again by what it is, wherever its name went */
+#ifndef SPW_PLANNER_FIND_H
+#define SPW_PLANNER_FIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct spw_identity {
+	uint64_t dev, ino;
+	int64_t btime;			/* ns; 0: not known */
+	bool any_dev;			/* numbered anew since: after a boot */
+};
+
+/* Opens for writing, reading too where that is allowed. -ESTALE: another file
+ * has that name. */
+int spw_find_open(const char *path, int flags, const struct spw_identity *id);
+
+/* The same under whatever name it has in the directory of that path. */
+int spw_find_beside(const char *path, const struct spw_identity *id);
+
+#endif

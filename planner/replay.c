@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* replay.c -- objects whose segment is gone, applied to their files */
+#include "planner/replay.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "planner/replay-parts.h"
+#include "shm/failpoint.h"
+#include "shm/sys.h"
+#include "shm/util.h"
+
+/* The drainer says once a second that it is at work, and the disk may hear of
+ * it later than of its writes. */
+#define SLACK_NS	INT64_C(30000000000)
+#define STAMP_MS	1000
+
+struct bringing {			/* one file on its way home */
+	struct spw_replay *r;
+	struct spw_replay_file *f;
+	const struct spw_replay_step *step;
+	const struct spw_replay_object *last;	/* applied */
+	int64_t stamped;		/* ms */
+	uint32_t damaged;
+	int fd;
+};
+
+static int
+read_stored(struct spw_replay *r, const struct spw_replay_object *o)
+{
+	struct spw_tier *t = r->tier[o->tier];
+	struct spw_transfer x = {
+		.up = true, .place = o->place, .len = o->len,
+		.buf = r->stored,
+	};
+	int err;
+
+	if (o->len > spw_replay_bound())
+		return -EBADMSG;
+	err = t->ops->submit(t, &x);
+	if (err < 0)
+		return err;
+	return t->ops->reap(t, true) ? x.err : -EIO;
+}
+
+/* The object with all of its bytes, in r->raw. */
+static int
+load(struct spw_replay *r, const struct spw_replay_object *o)
+{
+	struct spw_object_part part;
+	struct spw_object head;
+	uint64_t bad;
+	size_t need;
+	int err = read_stored(r, o);
+
+	if (err < 0)
+		return err;
+	err = spw_object_parse(r->stored, o->len, &head, &need);
+	if (err < 0)
+		return err == -EAGAIN ? -EBADMSG : err;
+	if (head.stored > o->len || head.seq != o->seq ||
+	    head.offset != o->offset || head.length != o->length)
+		return -EBADMSG;
+	spw_object_part(&head, 0, head.length, &part);
+	if (part.raw_len > SPW_OBJECT_MAX)
+		return -EBADMSG;
+	return spw_object_decode(r->packer, &head, &part,
+				 r->stored + head.payload_at, r->raw, &bad);
+}
+
+void
+spw_replay_check(struct spw_replay *r, struct spw_replay_object *o)
+{
+	if (!o->err && !o->gone)
+		o->err = load(r, o);
+}
+
+static int
+write_all(int fd, const uint8_t *buf, uint64_t n, uint64_t at)
+{
+	while (n) {
+		int64_t put = spw_sys_pwrite(fd, buf, n, at);
+
+		if (put == -EINTR)
+			continue;
+		if (put <= 0)
+			return put < 0 ? (int)put : -EIO;
+		buf += put;
+		at += (uint64_t)put;
+		n -= (uint64_t)put;
+	}
+	return 0;
+}
+
+static int
+cut(int fd, uint64_t size)
+{
+	struct stat st;
+	int err = spw_sys_fstat(fd, &st);
+
+	if (err < 0 || (uint64_t)st.st_size <= size)
+		return err;
+	return spw_sys_ftruncate(fd, size);
+}
+
+static int
+apply(struct bringing *b, const struct spw_replay_object *o)
+{
+	int err = o->cut == UINT64_MAX ? 0 : cut(b->fd, o->cut);
+
+	if (spw_now_ms() - b->stamped >= STAMP_MS) {
+		spw_replay_stamp(b->r);
+		b->stamped = spw_now_ms();
+	}
+	if (err == 0)
+		err = write_all(b->fd, b->r->raw, o->length, o->offset);
+	if (err == 0)
+		b->last = o;
+	SPW_FAILPOINT("replay-applied");
+	return err;
+}
+
+/* One that cannot be read for now ends it; a damaged one is left out. */
+static int
+apply_all(struct bringing *b)
+{
+	struct spw_replay_object *o = &b->r->objects[b->f->first];
+	int err;
+
+	for (uint32_t i = 0; i < b->f->n; i++, o++) {
+		if (o->old || o->gone)
+			continue;
+		spw_replay_check(b->r, o);
+		if (o->err == -EBADMSG) {
+			b->damaged++;
+			continue;
+		}
+		err = o->err ? o->err : apply(b, o);
+		if (err < 0) {
+			o->err = 0;	/* it may go better next time */
+			return err;
+		}
+		if (b->step)
+			b->step->call(b->step->arg, o->length);
+	}
+	return 0;
+}
+
+/* Size and time as they were when the last object was made. */
+static int
+finish(struct bringing *b)
+{
+	struct timespec ts[2] = { { 0, UTIME_OMIT }, { 0, 0 } };
+	struct stat st;
+	int err = spw_sys_fstat(b->fd, &st);
+
+	if (err == 0 && (uint64_t)st.st_size != b->last->file_size)
+		err = spw_sys_ftruncate(b->fd, b->last->file_size);
+	if (err < 0)
+		return err;
+	ts[1] = spw_timespec(b->last->wtime);
+	/* A foreign file that we may write keeps its own time. */
+	(void)spw_syscall(SYS_utimensat, b->fd, 0, (long)ts, 0, 0, 0);
+	return (int)spw_syscall(SYS_fsync, b->fd, 0, 0, 0, 0, 0);
+}
+
+static int
+sync_tiers(struct spw_replay *r)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < r->ntiers && err == 0; i++)
+		err = r->tier[i]->ops->sync(r->tier[i]);
+	return err;
+}
+
+static int
+put(struct spw_tier *t, struct spw_replay *r, size_t len, uint64_t *ret_place)
+{
+	struct spw_transfer x = { .buf = r->stored, .len = len };
+	int err = t->ops->submit(t, &x);
+
+	if (err < 0)
+		return err;
+	if (!t->ops->reap(t, true))
+		return -EIO;
+	*ret_place = x.place;
+	return x.err;
+}
+
+/* Puts the mark that says: home up to here. */
+static int
+put_mark(struct bringing *b, struct spw_replay_object *ret_mark)
+{
+	struct spw_replay *r = b->r;
+	struct spw_object o = {
+		.dev = b->f->id.dev, .ino = b->f->id.ino,
+		.btime = b->f->id.btime, .seq = b->last->seq,
+		.file_size = b->last->file_size, .cut = UINT64_MAX,
+		.wtime = b->last->wtime, .flags = SPW_OBJECT_HOME,
+		.path = b->f->path, .path_len = (uint32_t)strlen(b->f->path),
+	};
+	int err = -ENOSPC;
+
+	/* One that lasts as long as what it speaks of. */
+	for (uint32_t i = 0; i < 2 * r->ntiers && err < 0; i++) {
+		struct spw_tier *t = r->tier[i % r->ntiers];
+		int64_t n;
+
+		if (t->durable != (i < r->ntiers))
+			continue;
+		n = spw_object_encode(r->packer, &o, NULL, r->stored,
+				      spw_replay_bound(), r->raw);
+		if (n < 0)
+			return (int)n;
+		ret_mark->tier = i % r->ntiers;
+		err = put(t, r, (size_t)n, &ret_mark->place);
+		if (err == 0)
+			err = t->ops->sync(t);
+	}
+	return err;
+}
+
+int
+spw_replay_drop(struct spw_replay *r, struct spw_replay_object *o)
+{
+	struct spw_tier *t = r->tier[o->tier];
+	int err = o->gone ? 0 : t->ops->drop(t, o->place);
+
+	o->gone = o->gone || err == 0;
+	return err;
+}
+
+/* The oldest first; each: durably before the next. Marks are the last. */
+static int
+drop_all(struct bringing *b, bool each)
+{
+	struct spw_replay_object *o;
+	int err = 0;
+
+	for (int marks = 0; marks < 2; marks++) {
+		for (uint32_t i = 0; i < b->f->n && err == 0; i++) {
+			o = &b->r->objects[b->f->first + i];
+			if (o->gone || o->err ||
+			    !(o->flags & SPW_OBJECT_HOME) != !marks)
+				continue;
+			err = spw_replay_drop(b->r, o);
+			if (err == 0 && each)
+				err = sync_tiers(b->r);
+			SPW_FAILPOINT("replay-dropped");
+		}
+		if (err == 0)
+			err = sync_tiers(b->r);
+	}
+	return err;
+}
+
+static uint32_t
+count_objects(const struct bringing *b)
+{
+	const struct spw_replay_object *o = &b->r->objects[b->f->first];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->f->n; i++)
+		n += !o[i].gone && !o[i].err;
+	return n;
+}
+
+static int
+let_go(struct bringing *b)
+{
+	struct spw_replay_object mark = { 0 };
+	int err;
+
+	if (!b->last || count_objects(b) < 2)
+		return drop_all(b, false);
+	/* A put next to what is damaged might tidy that away. */
+	if (b->r->damaged || put_mark(b, &mark) < 0)
+		return drop_all(b, true);
+	SPW_FAILPOINT("replay-marked");
+	err = drop_all(b, false);
+	if (err == 0)
+		err = spw_replay_drop(b->r, &mark);
+	return err ? err : sync_tiers(b->r);
+}
+
+static int
+find(const struct spw_replay_file *f)
+{
+	int fd = -ENOENT;
+
+	if (f->path[0] == '/')
+		fd = spw_find_open(f->path, O_NOFOLLOW, &f->id);
+	if (f->path[0] == '/' && fd < 0 && fd != -EACCES)
+		fd = spw_find_beside(f->path, &f->id);
+	return fd == -ESTALE || fd == -ENOTDIR || fd == -ELOOP ? -ENOENT : fd;
+}
+
+/* Changed after the owner had died, by somebody who does not know of us. */
+static bool
+is_changed(const struct bringing *b)
+{
+	int64_t last = SPW_MAX(b->f->wtime, b->r->alive + SLACK_NS);
+	struct stat st;
+
+	return spw_sys_fstat(b->fd, &st) == 0 &&
+	       spw_nanoseconds(&st.st_mtim) > last;
+}
+
+static int
+bring(struct bringing *b, bool force)
+{
+	int err;
+
+	if (!force && is_changed(b))
+		return -EEXIST;
+	err = apply_all(b);
+	if (err == 0 && b->last)
+		err = finish(b);
+	SPW_FAILPOINT("replay-synced");
+	if (err == 0)
+		err = let_go(b);
+	return err == 0 && b->damaged ? -EBADMSG : err;
+}
+
+int
+spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
+		 const struct spw_replay_step *step)
+{
+	struct spw_replay_file *f = &r->files[file];
+	struct bringing b = { .r = r, .f = f, .step = step, .fd = -1 };
+
+	if (f->n && r->objects[f->first + f->n - 1].old) {
+		f->err = drop_all(&b, false);	/* home before we came */
+		return f->err;
+	}
+	b.fd = find(f);
+	f->err = b.fd < 0 ? b.fd : bring(&b, force);
+	if (b.fd >= 0)
+		spw_sys_close(b.fd);
+	return f->err;
+}

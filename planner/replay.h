@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* replay.h -- objects whose segment is gone, brought home from their tiers */
+#ifndef SPW_PLANNER_REPLAY_H
+#define SPW_PLANNER_REPLAY_H
+
+#include "planner/find.h"
+#include "shm/tierspec.h"
+#include "tiers/tier.h"
+
+/*
+ * After a reboot nothing but the shares of a segment is left. Their objects
+ * tell the files, and in which order they were made (object.h); applied in
+ * this order, each to its file, they leave what the last fsync promised, or
+ * something newer.
+ *
+ * Only when a file has all of them and was synced do its objects go. Older
+ * ones without the newer would be worse than none, so before the first of
+ * several goes another one is put that says they count no more; it goes last.
+ */
+#define SPW_REPLAY_UNKNOWN UINT32_MAX
+
+struct spw_replay_place {
+	const struct spw_tier_ops *ops;
+	const char *place;
+};
+
+struct spw_replay_object {
+	uint64_t place, len;		/* in the tier */
+	uint64_t seq, offset, length, file_size, cut;
+	int64_t wtime;
+	uint32_t tier, flags;
+	uint32_t file;			/* or SPW_REPLAY_UNKNOWN */
+	int err;			/* 0, or why it cannot be read */
+	bool old;			/* its file has it */
+	bool gone;
+	char *where;			/* of a damaged one */
+};
+
+struct spw_replay_file {
+	struct spw_identity id;
+	char *path;			/* the last one known; or empty */
+	uint64_t path_seq;
+	uint32_t first, n;		/* its objects, in their order */
+	uint32_t next;			/* with the same hash */
+	uint64_t bytes;			/* of those that are not home */
+	int64_t wtime;			/* of the newest */
+	int err;			/* of the last try; 0: it is home */
+};
+
+struct spw_replay {
+	char owner[256];
+	bool look_only;
+	unsigned ntiers;
+	struct spw_tier *tier[SPW_TIERS_MAX];
+	const char *place[SPW_TIERS_MAX];
+	int64_t alive;			/* ns: when the owner was last at work */
+	struct spw_replay_object *objects;	/* by file and order */
+	size_t nobjects, cap;
+	struct spw_replay_file *files;
+	uint32_t nfiles, files_cap;
+	uint32_t *hash;
+	uint64_t bytes;			/* that are not home */
+	bool damaged;			/* some of it, at first sight */
+	struct spw_packer *packer;
+	uint8_t *stored, *raw;
+};
+
+/* Opens all shares of an owner and lists them. -ENOENT: there is none;
+ * -EBUSY: it lives, or another recovery has it; look_only disturbs nobody.
+ * places must stay. */
+int spw_replay_open(const struct spw_replay_place *places, unsigned n,
+		    const char *owner, bool look_only,
+		    struct spw_replay **ret);
+
+/* Without locks nobody can tell whether the owner is alive. */
+bool spw_replay_is_unlocked(const struct spw_replay *r);
+
+struct spw_replay_step {		/* called with raw bytes done */
+	void (*call)(void *arg, uint64_t bytes);
+	void *arg;
+};
+
+/* Reads an object and checks every byte; err of it tells. */
+void spw_replay_check(struct spw_replay *r, struct spw_replay_object *o);
+
+/*
+ * Brings a file home and lets go of its objects. -EEXIST: the file was
+ * changed by somebody later, and force is not given; -ENOENT: it is not
+ * found; -EBADMSG: what is damaged is not home and stays, the rest is;
+ * others as they come, and nothing is let go of.
+ */
+int spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
+		     const struct spw_replay_step *step);
+
+/* Lets go of one object, durably by the time of close. */
+int spw_replay_drop(struct spw_replay *r, struct spw_replay_object *o);
+
+/* Whether anything is left in it that is not home. */
+bool spw_replay_is_needed(const struct spw_replay *r);
+
+/* tidy: shares that are empty go. r is not valid any more. */
+int spw_replay_close(struct spw_replay *r, bool tidy);
+
+#endif

@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cmd-fsck.sh -- damage in a tier is found, named and, when asked, removed
+
+. tests/functions.sh
+unset SPILLWAY_JOB
+
+mkdir "$scratch/disk"
+tiers="ram@16M nvme:$scratch/disk@256M"
+head -c 300000 /dev/urandom >"$scratch/old"
+head -c 300000 /dev/urandom >"$scratch/new"
+
+check()
+{
+	"$spillway" fsck --tiers "$tiers" "$@"
+}
+
+# flip BLOCK: changes the last copy of the 10000 bytes from there on.
+flip()
+{
+	local piece log at
+
+	piece=$(dd if="$scratch/new" bs=10000 skip=$1 count=1 status=none |
+		head -c 20 | od -An -tx1 | tr -d ' \n')
+	log=$(find "$scratch/disk" -name '*.log')
+	at=$(od -N 4000000 -An -v -tx1 -w1 "$log" | tr -d ' \n' | grep -bo "$piece" |
+		tail -n 1 | cut -d : -f 1)
+	printf '\0\1' | dd of="$log" bs=1 seek=$((at / 2 + 4000)) \
+		conv=notrunc status=none
+}
+
+check >out
+grep -qx 'checked 0 segments, 0 objects, 0 B in the tiers: 0 damaged' out ||
+	fail "$(cat out)"
+
+# Beside a job that lives, too.
+cp "$scratch/old" file
+mkfifo go
+"$spillway" run --tiers "$tiers" --drain-delay 60s -- bash -c '
+	dd of=file if="$1" bs=10000 conv=notrunc,fsync status=none
+	: >ready; read <go || :' bash "$scratch/new" &
+while [ ! -e ready ]; do
+	sleep 0.05
+done
+check >out
+check --repair -y >>out
+: >go
+wait $!
+[ "$(grep -c 'checked 1 segment, [1-9].* object.*: 0 damaged' out)" = 2 ] ||
+	fail "$(cat out)"
+same_bytes file "$scratch/new"
+
+cp "$scratch/old" file
+rebooted harm "$tiers" 'synced file "$1" count=2; synced file "$1" count=5 \
+	skip=7 seek=7' "$scratch/new"
+find "$scratch/disk" -type f -exec cksum {} + >sums
+check >out
+grep -q '2 objects, .*: 0 damaged' out || fail "$(cat out)"
+find "$scratch/disk" -type f -exec cksum {} + | diff sums - || fail "changed"
+
+flip 7
+find "$scratch/disk" -type f -exec cksum {} + >sums
+fails_with 1 check >out 2>err
+grep -q '2 objects, .*: 1 damaged' out || fail "$(cat out)"
+grep -q "$PWD/file: bytes 70000 to 120000, tier nvme, .*damaged.*W169" err ||
+	fail "$(cat err)"
+fails_with 1 check --json harm >out 2>err
+grep -q '"offset": 70000' out || fail "$(cat out)"
+grep -q '"damaged": 1' out || fail "$(cat out)"
+fails_with 3 check other 2>/dev/null
+
+# Without an answer nothing goes; then that and nothing else.
+fails_with 5 check --repair </dev/null >out 2>err
+grep -q 'nothing was changed' err || fail "$(cat err)"
+check --repair -y >out 2>err
+grep -q ': 1 damaged, 1 removed' out || fail "$(cat out)"
+check >out
+grep -q '1 object, .*: 0 damaged' out || fail "$(cat out)"
+"$spillway" recover -y --tiers "$tiers" >out
+cmp <(head -c 20000 file) <(head -c 20000 "$scratch/new") || fail "lost"
+cmp <(tail -c +20001 file) <(tail -c +20001 "$scratch/old") || fail "written"
+[ -z "$(ls "$scratch/disk")" ] || fail "left: $(find "$scratch/disk")"
+
+# A file of the tier without its head is one piece of damage.
+rebooted headless "$tiers" 'synced file "$1" count=2' "$scratch/new"
+dd if=/dev/urandom of="$(find "$scratch/disk" -name '*.log')" bs=8k count=1 \
+	conv=notrunc status=none
+fails_with 1 check >out 2>err
+grep -q 'an unknown file: tier nvme, .*: damaged' err || fail "$(cat err)"
+check --repair -y >out 2>err
+check >out || fail "$(cat out)"
+
+# A segment that cannot be read.
+dir=$(echo "$shm_dir"/spillway.*)
+head -c 100000 /dev/urandom >"$dir/broken.seg"
+chmod 600 "$dir/broken.seg"
+fails_with 1 check >out 2>err
+grep -q 'broken: damaged *\[W161\]' err || fail "$(cat err)"

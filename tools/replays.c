@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* replays.c -- recovering from the tiers: what is said and done */
+#include "tools/replays.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shm/util.h"
+#include "tools/chosen.h"
+#include "tools/commands.h"
+#include "tools/show.h"
+
+enum {
+	SHOWN = 20,			/* files, unless -v */
+	RANGES = 8,			/* of a file, in a message */
+};
+
+struct outcome {
+	uint64_t bytes;			/* brought home */
+	uint32_t files, kept;
+	uint64_t left;
+	size_t damaged;
+	bool removed;
+	int err;			/* of the tiers */
+};
+
+const char *
+spw_replays_job(const struct spw_replay *r, char buf[256])
+{
+	snprintf(buf, 256, "%s", r->owner);
+	if (strrchr(buf, '.'))
+		*strrchr(buf, '.') = '\0';
+	return buf;
+}
+
+static void
+say(const struct spw_args *args, const char *job, int err)
+{
+	if (err == -EBUSY)
+		spw_chosen_say(args, SPW_WARNING, SPW_W167, job, "its shares "
+			       "in the tiers are in use: it lives elsewhere, "
+			       "or another recovery is at work", NULL);
+	else
+		spw_chosen_say(args, SPW_WARNING, SPW_W167, job,
+			       spw_diag_errno(-err), NULL);
+}
+
+/* Where there are no locks, the owner may be alive on another node. */
+static bool
+is_doubtful(const struct spw_args *args, const struct spw_replay *r,
+	    bool force, const char *job)
+{
+	if (force || !spw_replay_is_unlocked(r))
+		return false;
+	spw_chosen_say(args, SPW_WARNING, SPW_W167, job, "no locks on the "
+		       "file system of a tier: nothing tells whether the job "
+		       "lives on another node", "when it is dead: spillway "
+		       "recover --force");
+	return true;
+}
+
+static int
+open_one(const struct spw_shares *shares, const struct spw_share_owner *o,
+	 struct spw_replays *all)
+{
+	struct spw_replay *r;
+	int err = spw_replay_open(shares->place, shares->nplaces, o->name,
+				  false, &r);
+
+	if (err == -ENOENT)		/* somebody else was faster */
+		return SPW_EXIT_OK;
+	if (err < 0) {
+		say(all->args, o->job, err);
+		return SPW_EXIT_PARTLY;
+	}
+	if (is_doubtful(all->args, r, all->force, o->job)) {
+		(void)spw_replay_close(r, false);
+		return SPW_EXIT_PARTLY;
+	}
+	all->list[all->n++] = r;
+	return SPW_EXIT_OK;
+}
+
+int
+spw_replays_open(const struct spw_shares *shares, const struct spw_args *args,
+		 bool force, struct spw_replays *ret)
+{
+	int status = shares->unreachable ? SPW_EXIT_UNREACHABLE : SPW_EXIT_OK;
+
+	*ret = (struct spw_replays){ .args = args, .force = force };
+	ret->list = calloc(shares->n + 1, sizeof(*ret->list));
+	if (!ret->list)
+		return SPW_EXIT_PARTLY;
+	for (size_t i = 0; i < shares->n; i++) {
+		const struct spw_share_owner *o = &shares->owner[i];
+
+		if (!o->has_segment && spw_shares_is_meant(o, args) &&
+		    open_one(shares, o, ret))
+			status = SPW_EXIT_PARTLY;
+	}
+	return status;
+}
+
+static void
+show_file(const struct spw_replay_file *f)
+{
+	char size[SPW_SHOW_MAX];
+
+	printf("  %9s  ", spw_show_size(f->bytes, size));
+	if (*f->path)
+		spw_show_name(stdout, f->path);
+	else
+		printf("inode %llu", (unsigned long long)f->id.ino);
+	putchar('\n');
+}
+
+static void
+show_one(const struct spw_replay *r, unsigned verbose)
+{
+	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX], job[256];
+	uint32_t shown = 0, more = 0;
+
+	printf("%s: segment gone, ", spw_replays_job(r, job));
+	if (!spw_replay_is_needed(r)) {
+		puts("all in its tiers is home");
+		return;
+	}
+	for (uint32_t i = 0; i < r->nfiles; i++)
+		more += r->files[i].bytes > 0;
+	printf("%s in %s in the tiers\n", spw_show_size(r->bytes, bytes),
+	       spw_show_count(more, "file", files));
+	for (uint32_t i = 0; i < r->nfiles; i++) {
+		if (!r->files[i].bytes || (!verbose && shown == SHOWN))
+			continue;
+		show_file(&r->files[i]);
+		shown++;
+	}
+	if (shown < more)
+		printf("  and %u more; -v lists all\n", more - shown);
+}
+
+void
+spw_replays_show(const struct spw_replays *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		show_one(all->list[i], all->args->cfg.verbose);
+}
+
+static void
+name_file(struct spw_diag *d, const struct spw_replay *r, uint32_t file)
+{
+	if (file == SPW_REPLAY_UNKNOWN)
+		spw_diag_subject(d, "an unknown file");
+	else if (*r->files[file].path)
+		spw_diag_subject(d, "%e", r->files[file].path);
+	else
+		spw_diag_subject(d, "inode %l", r->files[file].id.ino);
+}
+
+void
+spw_replays_blame(const struct spw_args *args, const struct spw_replay *r,
+		  const struct spw_replay_object *o)
+{
+	struct spw_diag d;
+
+	spw_diag_begin(&d, SPW_WARNING, SPW_W169);
+	name_file(&d, r, o->file);
+	if (o->file != SPW_REPLAY_UNKNOWN)
+		spw_diag_cause(&d, "bytes %l to %l, ", o->offset,
+			       o->offset + o->length);
+	spw_diag_cause(&d, "tier %s, %e: %s", r->tier[o->tier]->ops->kind,
+		       o->where ? o->where : r->place[o->tier],
+		       o->err == -EBADMSG ? "damaged"
+		       : spw_diag_errno(-o->err));
+	spw_diag_print(&d, args->color, STDERR_FILENO);
+}
+
+static void
+list_ranges(struct spw_diag *d, const struct spw_replay *r,
+	    const struct spw_replay_file *f)
+{
+	const struct spw_replay_object *o = &r->objects[f->first];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		if (o[i].gone || o[i].old || !o[i].length)
+			continue;
+		if (n++ < RANGES)
+			spw_diag_cause(d, "%s%l to %l", n == 1
+				       ? "; kept: bytes " : ", ",
+				       o[i].offset,
+				       o[i].offset + o[i].length);
+	}
+	if (n > RANGES)
+		spw_diag_cause(d, " and %u more", n - RANGES);
+}
+
+static void
+blame_file(const struct spw_replays *all, const struct spw_replay *r,
+	   uint32_t file)
+{
+	const struct spw_replay_file *f = &r->files[file];
+	struct spw_diag d;
+	char job[256];
+
+	spw_diag_begin(&d, SPW_WARNING, SPW_W168);
+	name_file(&d, r, file);
+	if (f->err == -ENOENT)
+		spw_diag_cause(&d, "is not there, and nowhere else in its "
+			       "directory");
+	else if (f->err == -EEXIST)
+		spw_diag_cause(&d, "was changed by somebody since the job "
+			       "died");
+	else
+		spw_diag_cause(&d, "%s", spw_diag_errno(-f->err));
+	list_ranges(&d, r, f);
+	if (f->err == -EEXIST)
+		spw_diag_hint(&d, "to write over it: spillway recover "
+			      "--force %e", spw_replays_job(r, job));
+	spw_diag_print(&d, all->args->color, STDERR_FILENO);
+}
+
+struct progress {
+	struct spw_progress line;
+	uint64_t left;
+};
+
+static void
+step(void *arg, uint64_t bytes)
+{
+	struct progress *p = arg;
+
+	p->left -= SPW_MIN(bytes, p->left);
+	spw_progress_show(&p->line, p->left);
+}
+
+static void
+bring_files(struct spw_replays *all, struct spw_replay *r, struct outcome *res)
+{
+	char job[256], what[256 + 16];
+	struct progress p = { .left = r->bytes };
+	struct spw_replay_step each = { step, &p };
+
+	snprintf(what, sizeof(what), "recover %s", spw_replays_job(r, job));
+	spw_progress_begin(&p.line, what, all->args->cfg.quiet);
+	spw_progress_show(&p.line, p.left);
+	for (uint32_t i = 0; i < r->nfiles; i++) {
+		uint64_t before = p.left;
+		int err = spw_replay_bring(r, i, all->force, &each);
+
+		res->kept += err && err != -EBADMSG;
+		if (err && err != -EBADMSG)
+			continue;
+		res->files += before > p.left;
+		res->bytes += before - p.left;
+	}
+	spw_progress_end(&p.line);
+}
+
+static void
+count_left(const struct spw_replay *r, struct outcome *res)
+{
+	for (size_t i = 0; i < r->nobjects; i++) {
+		const struct spw_replay_object *o = &r->objects[i];
+
+		if (o->gone || o->old)
+			continue;
+		res->left += o->length;
+		res->damaged += o->err != 0;
+	}
+}
+
+static void
+tell(const struct spw_replays *all, const struct spw_replay *r,
+     const struct outcome *res)
+{
+	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX], job[256];
+
+	for (uint32_t i = 0; i < r->nfiles; i++)
+		if (r->files[i].err && r->files[i].err != -EBADMSG)
+			blame_file(all, r, i);
+	for (size_t i = 0; i < r->nobjects; i++)
+		if (r->objects[i].err && !r->objects[i].gone)
+			spw_replays_blame(all->args, r, &r->objects[i]);
+	if (all->args->cfg.quiet)
+		return;
+	spw_replays_job(r, job);
+	if (res->files || res->kept || res->damaged)
+		printf("%s: recovered %s, %s from its tiers, checksums ok\n",
+		       job, spw_show_count(res->files, "file", files),
+		       spw_show_size(res->bytes, bytes));
+	else
+		printf("%s: nothing was missing; its shares removed\n", job);
+}
+
+void
+spw_replays_put_object(struct spw_json *j, const struct spw_replay *r,
+		       const struct spw_replay_object *o)
+{
+	spw_json_open(j, NULL, '{');
+	spw_json_string(j, "tier", r->tier[o->tier]->ops->kind);
+	if (o->file != SPW_REPLAY_UNKNOWN) {
+		spw_json_string(j, "file", r->files[o->file].path);
+		spw_json_number(j, "inode", r->files[o->file].id.ino);
+		spw_json_number(j, "offset", o->offset);
+		spw_json_number(j, "length", o->length);
+	}
+	spw_json_string(j, "where", o->where ? o->where : r->place[o->tier]);
+	if (o->err)
+		spw_json_string(j, "error", o->err == -EBADMSG ? "damaged"
+				: spw_diag_errno(-o->err));
+	else if (o->file != SPW_REPLAY_UNKNOWN && r->files[o->file].err)
+		spw_json_string(j, "error", r->files[o->file].err == -EEXIST
+				? "changed later" : spw_diag_errno(
+					-r->files[o->file].err));
+	spw_json_close(j, '}');
+}
+
+static void
+put_json(struct spw_json *j, const struct spw_replay *r,
+	 const struct outcome *res, bool tried)
+{
+	char job[256];
+
+	spw_json_open(j, NULL, '{');
+	spw_json_string(j, "job", spw_replays_job(r, job));
+	spw_json_string(j, "share", r->owner);
+	spw_json_number(j, "files", r->nfiles);
+	spw_json_number(j, "bytes", r->bytes);
+	spw_json_bool(j, "recovered", tried && !res->left && !res->damaged &&
+		      !res->kept);
+	spw_json_number(j, "bytes_recovered", res->bytes);
+	spw_json_number(j, "bytes_left", res->left);
+	spw_json_open(j, "kept", '[');
+	for (size_t i = 0; i < r->nobjects; i++)
+		if (tried && !r->objects[i].gone && !r->objects[i].old)
+			spw_replays_put_object(j, r, &r->objects[i]);
+	spw_json_close(j, ']');
+	spw_json_close(j, '}');
+}
+
+static int
+bring_one(struct spw_replays *all, struct spw_replay *r, bool agreed,
+	  struct spw_json *j)
+{
+	struct outcome res = { 0 };
+	bool ok = true;
+	char job[256];
+
+	if (agreed)
+		bring_files(all, r, &res);
+	count_left(r, &res);
+	if (j)
+		put_json(j, r, &res, agreed);
+	if (agreed && !j)
+		tell(all, r, &res);
+	spw_replays_job(r, job);
+	res.err = spw_replay_close(r, agreed);
+	if (agreed)
+		ok = !res.left && !res.damaged && !res.kept && !res.err;
+	if (res.err)
+		say(all->args, job, res.err);
+	return ok ? SPW_EXIT_OK : SPW_EXIT_PARTLY;
+}
+
+int
+spw_replays_bring(struct spw_replays *all, bool agreed, struct spw_json *j)
+{
+	int status = SPW_EXIT_OK;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (bring_one(all, all->list[i], agreed, j))
+			status = SPW_EXIT_PARTLY;
+	free(all->list);
+	all->list = NULL;
+	all->n = 0;
+	return status;
+}
