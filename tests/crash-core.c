@@ -151,8 +151,8 @@ leave_unlinked(struct core_door *c)
 		return -1;
 	r = spw_cache_write(&c->me, &t, bytes, sizeof(bytes), 0);
 	(void)spw_gate_sync(&c->me, t.file);
-	unlink(name);
 	spw_file_flag(&c->me.map->files[t.file], SPW_FILE_UNLINKED);
+	unlink(name);
 	(void)spw_proc_set_fd(&c->me, c->proc, t.fd, 0);
 	spw_ofd_unref(&c->me, ofd);
 	close(t.fd);
