@@ -36,6 +36,7 @@ tests_units = \
 	tests/unit-object-samples \
 	tests/unit-predict \
 	tests/unit-proc-reap \
+	tests/unit-replay \
 	tests/unit-seen \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -73,6 +74,11 @@ tests_unit_choose_SOURCES = \
 tests_unit_crc32c_SOURCES = \
 	tests/guarded.h \
 	tests/unit-crc32c.c
+tests_unit_replay_SOURCES = \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h \
+	tests/unit-replay.c
 tests_unit_filter_SOURCES = \
 	tests/filter-samples.h \
 	tests/guarded.h \
