@@ -87,6 +87,7 @@ struct spw_drainer {
 	uint64_t *syncing;		/* bitmap: fsyncs under way */
 	uint32_t *sync_tickets;
 	int sync_err;
+	uint32_t mark;			/* held; see spw_sync_release */
 	uint64_t pass_seq;		/* objects before the pass began */
 };
 

@@ -235,6 +235,12 @@ spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy)
 		p->busy = busy;
 }
 
+static bool
+is_mark(const struct spw_held *h)
+{
+	return h->o->flags & SPW_OBJECT_HOME;
+}
+
 bool
 spw_store_has_promised(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
@@ -252,7 +258,7 @@ spw_store_promise(struct spw_drainer *d, uint32_t file)
 	struct spw_store *s = d->store;
 
 	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
-		s->held[i].promised = true;
+		s->held[i].promised = !is_mark(&s->held[i]);
 }
 
 void
@@ -262,11 +268,40 @@ spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 
 	for (uint32_t next, i = s ? s->of_file[file] : 0; i; i = next) {
 		next = s->held[i].next;
-		if (s->held[i].o->seq > seq)
+		if (s->held[i].o->seq > seq || is_mark(&s->held[i]))
 			continue;
 		s->held[i].promised = false;
 		spw_store_lapse(d, i);
 	}
+}
+
+uint32_t
+spw_store_count(struct spw_drainer *d, uint32_t file, uint64_t seq)
+{
+	struct spw_store *s = d->store;
+	uint32_t n = 0;
+
+	for (uint32_t i = s ? s->of_file[file] : 0; i; i = s->held[i].next)
+		n += s->held[i].o->seq <= seq && !is_mark(&s->held[i]);
+	return n;
+}
+
+static bool
+is_referred(const struct spw_store *s, uint32_t file, uint64_t seq)
+{
+	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
+		if (s->held[i].nrefs && s->held[i].o->seq <= seq)
+			return true;
+	return false;
+}
+
+bool
+spw_store_is_needed(struct spw_drainer *d, uint32_t file, uint64_t seq)
+{
+	if (!is_referred(d->store, file, seq))
+		return false;
+	spw_store_sweep(d);		/* what came home since */
+	return is_referred(d->store, file, seq);
 }
 
 bool
@@ -377,6 +412,23 @@ found(void *arg, const struct spw_tier_found *f)
 	return 0;
 }
 
+/* The predecessor died while it let go of objects: the rest of them goes,
+ * durably before the mark does. */
+static int
+obey_marks(struct spw_drainer *d)
+{
+	struct spw_store *s = d->store;
+	bool any = false;
+
+	for (uint32_t i = 1; i < s->nheld; i++)
+		if (s->held[i].o && is_mark(&s->held[i])) {
+			spw_store_release(d, s->held[i].file,
+					  s->held[i].o->seq);
+			any = true;
+		}
+	return any ? spw_store_sync(d) : 0;
+}
+
 int
 spw_held_find(struct spw_drainer *d)
 {
@@ -392,6 +444,8 @@ spw_held_find(struct spw_drainer *d)
 			(void)t->ops->drop(t, finder.alien[--finder.naliens]);
 		free(finder.alien);
 	}
+	if (r == 0)
+		r = obey_marks(d);
 	for (uint32_t i = 1; i < s->nheld; i++)
 		if (s->held[i].o)
 			spw_store_lapse(d, i);

@@ -150,6 +150,12 @@ bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
 void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
+/* Objects of the file up to seq, marks left out. */
+uint32_t spw_store_count(struct spw_drainer *d, uint32_t file, uint64_t seq);
+
+/* Whether blocks that are not home lie in one of them. */
+bool spw_store_is_needed(struct spw_drainer *d, uint32_t file, uint64_t seq);
+
 /* Says in the shares that we are at work: who finds them later can tell our
  * changes of a home from those of others after us. */
 void spw_store_stamp(struct spw_drainer *d);

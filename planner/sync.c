@@ -299,18 +299,66 @@ spw_sync_serve(struct spw_drainer *d)
 	for_asked(d, answer_file);
 }
 
+static void
+marked(struct spw_drainer *d, struct spw_down *down)
+{
+	d->mark = down->x.err ? 0 : spw_store_keep(d, down);
+}
+
+/* Says durably that all of the file up to seq is home: of several objects an
+ * older one must not outlive a newer one. Where no tier takes it they have to
+ * go without. */
+static int
+put_mark(struct spw_drainer *d, uint32_t file, uint64_t seq)
+{
+	struct spw_down *down = spw_store_begin(d);
+
+	d->mark = 0;
+	down->file = file;
+	down->over = marked;
+	down->o.offset = down->o.length = 0;
+	down->o.flags = SPW_OBJECT_HOME;
+	if (!spw_store_raw(d, down, true)) {
+		spw_store_cancel(down);
+		return 0;
+	}
+	if (down->o.cut != UINT64_MAX)	/* is for the next object to tell */
+		spw_gate_note_cut(&d->map->files[file], down->o.cut);
+	down->o.cut = UINT64_MAX;
+	down->o.seq = SPW_MIN(seq, down->o.seq);
+	if (spw_store_put(d, down) < 0) {
+		spw_store_cancel(down);
+		return 0;
+	}
+	return spw_store_sync(d);
+}
+
 int
 spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
+	const struct spw_home *h = &d->homes[file];
+	bool several;
 	int fd, r;
 
 	if (!spw_store_has_promised(d, file, seq))
 		return 0;
+	if ((h->retry_at > spw_now_ms() && h->gen == d->map->files[file].gen) ||
+	    spw_store_is_needed(d, file, seq))
+		return 0;		/* some of it did not get home */
+	several = spw_store_count(d, file, seq) > 1;
 	fd = spw_home_open(d, file);
 	r = fd < 0 ? fd : (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
 	if (r < 0)
 		return r;
 	d->homes[file].unsynced = false;
+	d->mark = 0;
+	if (several)
+		r = put_mark(d, file, seq);
+	if (r < 0)
+		return r;
 	spw_store_release(d, file, seq);
-	return spw_store_sync(d);
+	r = spw_store_sync(d);
+	if (d->mark && r == 0)
+		spw_store_lapse(d, d->mark);
+	return r;
 }

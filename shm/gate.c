@@ -279,9 +279,8 @@ cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 	spw_unlock(&b->lock);
 }
 
-/* For whoever replays the file's objects. */
-static void
-note_low(struct spw_file *f, uint64_t size)
+void
+spw_gate_note_cut(struct spw_file *f, uint64_t size)
 {
 	uint64_t low = atomic_load(&f->low);
 
@@ -304,7 +303,7 @@ spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 	SPW_FAILPOINT("cut-block");
 	spw_gate_drop(me, file, key.number + (rest != 0));
 	SPW_FAILPOINT("cut-dropped");
-	note_low(f, size);
+	spw_gate_note_cut(f, size);
 	atomic_store(&f->size, size);
 }
 

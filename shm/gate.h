@@ -57,6 +57,9 @@ extern int (*spw_gate_need_drainer)(struct spw_map *map);
  * gone. Gate closed and drainer held, or nothing dirty. */
 void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
 
+/* For whoever replays the file's objects: it was cut to this size. */
+void spw_gate_note_cut(struct spw_file *f, uint64_t size);
+
 /* Forgets everything at and after size, blocks and ranges; gate closed,
  * drainer held. Sets file.size. */
 void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
