@@ -61,7 +61,7 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 		return;
 	choose_pack(spec, &level->pack);
 	s->nlevels++;
-	if (ops->durable)
+	if (level->tier->durable)
 		atomic_store(&d->map->seg->durable, 1);
 }
 
@@ -213,7 +213,7 @@ takes(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 {
 	const struct spw_level *l = &d->store->level[level];
 
-	return (!durable || l->tier->ops->durable) &&
+	return (!durable || l->tier->durable) &&
 	       l->shunned_until <= spw_now_ms() && has_room(d, level, bytes);
 }
 

@@ -231,6 +231,7 @@ tests_scripts = \
 	tests/program-sqlite.sh \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
+	tests/recover-memory.sh \
 	tests/recover-newer.sh \
 	tests/recover-tiers.sh \
 	tests/service-life.sh \
