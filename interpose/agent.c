@@ -101,6 +101,15 @@ spw_agent_is_named_in(const char *preload)
 	return false;
 }
 
+/* With no descriptor to look at the lock, its process has to be enough. */
+static bool
+is_there(const struct spw_map *map)
+{
+	uint32_t pid = atomic_load(&map->seg->drainer_pid);
+
+	return pid && spw_syscall(SYS_kill, (long)pid, 0, 0, 0, 0, 0) == 0;
+}
+
 /* 1 when somebody has the drainer's lock, or its last I/O goes on; 0 when
  * nobody; -ESTALE when the segment was removed under this name. */
 static int
@@ -114,6 +123,8 @@ has_holder(const struct spw_map *map)
 	struct stat st;
 	int r;
 
+	if ((fd == -EMFILE || fd == -ENFILE) && is_there(map))
+		return 1;
 	if (fd < 0)
 		return fd == -ENOENT ? -ESTALE : fd;
 	r = spw_sys_fstat(fd, &st);
@@ -412,12 +423,36 @@ look(const struct spw_map *map, int64_t now)
 	return 0;
 }
 
+/* A visit to another job's segment: that job has no thread here. */
+static int
+need_elsewhere(const struct spw_map *map)
+{
+	static _Atomic uint64_t started_for;
+	static _Atomic int64_t started;
+	int64_t now = spw_now_ms();
+	int r = has_holder(map);
+
+	if (r)
+		return r < 0 ? r : 0;
+	if (atomic_load(&started_for) == map->ino &&
+	    now - atomic_load(&started) < START_MS)
+		return 0;
+	find_library();
+	r = start_agent(map);
+	atomic_store(&started, now);
+	atomic_store(&started_for, map->ino);
+	return r;
+}
+
 int
 spw_agent_need(struct spw_map *map)
 {
 	int64_t now = spw_now_ms(), failed = atomic_load(&drainer.failed);
 	bool idle = false;
 	int r;
+
+	if (map != &spw_front.map)
+		return need_elsewhere(map);
 
 	if (now - atomic_load(&drainer.fine) < LOOK_MS)
 		return 0;
@@ -473,10 +508,20 @@ spw_agent_finish(void)
 	errno = saved;
 }
 
+static void
+end(void)
+{
+	spw_agent_finish();
+	if (atomic_load(&spw_front.attached) &&
+	    (atomic_load(&drainer.is_thread) ||
+	     spw_front_drainer_mode() == SPW_DRAINER_THREAD))
+		spw_agent_end_job();
+}
+
 SPW_WRAP void
 _exit(int status)
 {
-	spw_agent_finish();
+	end();
 	REAL(_exit)(status);
 	__builtin_unreachable();
 }
@@ -494,5 +539,5 @@ tear_down(void)
 {
 	if (atomic_load(&drainer.is_thread))
 		(void)fflush(NULL);
-	spw_agent_finish();
+	end();
 }

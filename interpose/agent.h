@@ -16,6 +16,10 @@ void spw_agent_forked(void);
  * drainer, or is home. */
 void spw_agent_finish(void);
 
+/* At the end of a process that nobody drains for: removes the segment if it is
+ * the last one there and everything can be brought home. */
+void spw_agent_end_job(void);
+
 /* True when this value of LD_PRELOAD loads us. */
 bool spw_agent_is_named_in(const char *preload);
 

@@ -5,7 +5,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "interpose/jobs.h"
 #include "interpose/leave.h"
+#include "shm/claims.h"
 #include "shm/proc.h"
 #include "shm/text.h"
 
@@ -36,6 +38,7 @@ look(int fd, struct spw_grip *g)
 	g->t.readable = atomic_load_explicit(&g->ofd->flags,
 					     memory_order_relaxed) &
 			SPW_OFD_READ;
+	g->t.end_locked = false;
 	g->f = &spw_front.map.files[g->t.file];
 	return g->me != NULL;
 }
@@ -205,8 +208,11 @@ ask_kernel(int fd, struct statx *stx, struct spw_file_seen *seen)
 {
 	/* A segment that is joined only now has a count of its own; as long
 	 * as it is 0, nobody can have been before us. */
-	seen->parted = atomic_load(&spw_front.attached)
-		       ? atomic_load(&spw_front.map.seg->parted) : 0;
+	seen->parted = seen->dropped = 0;
+	if (atomic_load(&spw_front.attached)) {
+		seen->parted = atomic_load(&spw_front.map.seg->parted);
+		seen->dropped = spw_claims_dropped(&spw_front.map);
+	}
 	if (spw_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS |
 			  STATX_BTIME, stx) < 0 || !S_ISREG(stx->stx_mode))
 		return false;
@@ -232,7 +238,11 @@ manage(struct spw_me *me, int fd, uint32_t flags, struct spw_file_seen *seen)
 				 : SPW_BYPASS_NO_ROOM);
 		return false;
 	}
+	if (r > 0)
+		spw_jobs_meet(me, file, fd, seen);
 	refresh(me, file, fd, seen);
+	if (flags & SPW_OFD_APPEND)
+		spw_gate_appends(me, file);
 	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
 		if (enter_fd(me, fd, ofd))
 			return true;

@@ -18,6 +18,7 @@
 #include "interpose/real.h"
 #include "interpose/signals.h"
 #include "shm/blocks.h"
+#include "shm/claims.h"
 #include "shm/conf.h"
 #include "shm/job.h"
 #include "shm/lane.h"
@@ -56,8 +57,9 @@ static void
 say_diag(const struct spw_diag *d)
 {
 	char line[SPW_DIAG_MAX];
-	size_t n = spw_diag_oneline(d, "the program runs without Spillway",
-				    line, sizeof(line));
+	const char *consequence = d->severity == SPW_ERROR
+				  ? "the program runs without Spillway" : NULL;
+	size_t n = spw_diag_oneline(d, consequence, line, sizeof(line));
 
 	(void)spw_sys_write(2, line, n);
 }
@@ -147,6 +149,8 @@ ram_bytes(void)
 		say_diag(&diag);
 		return 0;
 	}
+	if (diag.severity == SPW_WARNING && !config.quiet)
+		say_diag(&diag);
 	for (unsigned i = 0; i < tiers.n; i++)
 		if (tiers.tier[i].kind == SPW_KIND_RAM)
 			return tiers.tier[i].capacity;
@@ -258,12 +262,34 @@ find_segment(bool may_make)
 	return r;
 }
 
+/* Without it nobody would know that two jobs have the same file. */
+static int
+join_claims(uint32_t proc)
+{
+	char line[SPW_SEG_PATH_MAX + 128];
+	struct spw_text t;
+	int r = spw_claims_join(&spw_front.map, config.shm_dir);
+
+	if (r == 0)
+		return 0;
+	atomic_store(&spw_front.map.procs[proc].start, 0);
+	atomic_store(&spw_front.map.procs[proc].pid, 0);
+	spw_text_init(&t, line, sizeof(line));
+	spw_text_fmt(&t, "%s/spillway.%u/claims cannot be used; the program "
+		     "runs without Spillway  [W166]", config.shm_dir,
+		     spw_sys_geteuid());
+	spw_front_say(line, -r);
+	return -ECANCELED;
+}
+
 static int
 settle_in(void)
 {
 	uint32_t proc;
 	int r = spw_proc_join(&spw_front.map, &proc);
 
+	if (r == 0)
+		r = join_claims(proc);
 	if (r < 0) {
 		spw_seg_detach(&spw_front.map);
 		return r;
@@ -324,22 +350,38 @@ spw_front_attach(void)
 	return attach(true);
 }
 
+/* Nothing a moment ago: a job that makes it now overlaps with the call. */
+static bool
+may_look(_Atomic int64_t *looked)
+{
+	int64_t now = spw_now_ms();
+
+	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert) ||
+	    now - atomic_load(looked) < 2)
+		return false;
+	atomic_store(looked, now);
+	return true;
+}
+
 bool
 spw_front_look(void)
 {
 	static _Atomic int64_t looked;
-	int64_t now;
 
 	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
 		return true;
-	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert))
-		return false;
-	/* No segment a moment ago: a job that starts one now overlaps. */
-	now = spw_now_ms();
-	if (now - atomic_load(&looked) < 2)
-		return false;
-	atomic_store(&looked, now);
-	return attach(false) == 0;
+	return may_look(&looked) && attach(false) == 0;
+}
+
+struct spw_claims *
+spw_front_claims(void)
+{
+	static _Atomic int64_t looked;
+
+	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
+		return spw_front.map.claims;
+	return may_look(&looked) ? spw_claims_open(config.shm_dir, false, NULL)
+				 : NULL;
 }
 
 /* A thread that was cancelled in the middle of our work leaves its lane as

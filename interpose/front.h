@@ -38,6 +38,10 @@ void spw_front_forked(uint32_t child_proc);
  * those who only look: it makes none. */
 bool spw_front_look(void);
 
+/* The table of claims: the job's, or before it has a segment one that other
+ * jobs have made; NULL when there is none. */
+struct spw_claims *spw_front_claims(void);
+
 /* SPW_DRAINER_AUTO, _AGENT or _THREAD of shm/conf.h. */
 int spw_front_drainer_mode(void);
 

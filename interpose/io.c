@@ -52,15 +52,30 @@ write_rest(struct spw_grip *g, const char *buf, uint64_t n, uint64_t off,
 	return (int64_t)done + r;
 }
 
+static void
+lock_end(struct spw_grip *g)
+{
+	spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
+	g->t.end_locked = true;
+}
+
+static void
+unlock_end(struct spw_grip *g)
+{
+	g->t.end_locked = false;
+	spw_unlock(&g->f->append);
+}
+
 /*
  * All n bytes, waiting for room where there is none. A write-back error that
  * keeps room from coming free ends the wait: a full disk at home must not
  * become a program that hangs. If no room comes at all, since idle threads
- * hold it, the file leaves. -ESTALE: it is the kernel's by now, and nothing
- * was written.
+ * hold it, the file leaves. A write that moves the end of a file to which
+ * others append keeps them off until it is done. -ESTALE: it is the kernel's
+ * by now, and nothing was written.
  */
 static int64_t
-write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
+write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 {
 	uint64_t done = 0;
 	int in_vain = 0;
@@ -77,6 +92,10 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 		}
 		if (r == -ESTALE)
 			return write_rest(g, buf, n, off, done);
+		if (r == -EAGAIN) {
+			lock_end(g);
+			continue;
+		}
 		if (r != -ENOBUFS)
 			return done ? (int64_t)done : r;
 		if (!spw_gate_wait_room(g->me, ROOM_MS))
@@ -94,6 +113,17 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 			return done ? (int64_t)done : r;
 	}
 	return (int64_t)done;
+}
+
+static int64_t
+write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
+{
+	bool had_end = g->t.end_locked;
+	int64_t r = write_on(g, buf, n, off);
+
+	if (SPW_UNLIKELY(g->t.end_locked != had_end))
+		unlock_end(g);
+	return r;
 }
 
 /* Past these sizes the kernel has its own opinion, and signals. */
@@ -185,13 +215,13 @@ append(struct spw_grip *g, const struct iovec *iov, int n, uint64_t sum,
 
 	n = touch_all(iov, n);
 	spw_guard_enter();
-	spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
+	lock_end(g);
 	off = atomic_load(&g->f->size);
 	r = is_too_far(off, sum) ? -EFBIG
 				 : write_vectors(g, iov, n, sum, off);
 	if (r > 0 && moves)
 		atomic_store(&g->ofd->pos, off + (uint64_t)r);
-	spw_unlock(&g->f->append);
+	unlock_end(g);
 	spw_guard_leave();
 	return r;
 }
@@ -215,6 +245,15 @@ write_here(struct spw_grip *g, const struct iovec *iov, int n, uint64_t sum)
 	return r;
 }
 
+/* Home is full, and the description was not told: the kernel's own write
+ * would have said so. Other errors wait for fsync or close. */
+static __attribute__((noinline)) int64_t
+tell_full(struct spw_grip *g)
+{
+	return atomic_load(&g->f->full) ? -spw_ofd_error(g->me->map, g->ofd)
+					: 0;
+}
+
 /* off < 0: at the position, which moves. Linux appends whatever the offset,
  * if the description does. */
 static int64_t
@@ -225,6 +264,14 @@ write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off)
 
 	if (sum <= 0)
 		return sum;
+	if (SPW_UNLIKELY(atomic_load_explicit(&g->ofd->err_seen,
+					      memory_order_relaxed) !=
+			 atomic_load_explicit(&g->f->err_seq,
+					      memory_order_relaxed))) {
+		r = tell_full(g);
+		if (r < 0)
+			return r;
+	}
 	if (appends(g))
 		return append(g, iov, n, (uint64_t)sum, off < 0);
 	if (off < 0)
@@ -514,7 +561,8 @@ preadv2(int fd, const struct iovec *iov, int n, off_t off, int flags)
 				 : preadv(fd, iov, n, off);
 	if (!spw_visit_begin(fd, false, &v))
 		return REAL(preadv2)(fd, iov, n, off, flags);
-	r = REAL(preadv2)(fd, iov, n, off, flags);
+	r = v.err < 0 ? spw_ret(v.err)
+		      : REAL(preadv2)(fd, iov, n, off, flags);
 	spw_visit_end(&v);
 	return r;
 }

@@ -14,6 +14,9 @@ interpose_sources = \
 	interpose/front.h \
 	interpose/inner.c \
 	interpose/io.c \
+	interpose/jobs.c \
+	interpose/jobs.h \
+	interpose/last.c \
 	interpose/leave.c \
 	interpose/leave.h \
 	interpose/modes.c \

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 
+#include "interpose/jobs.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
@@ -46,10 +47,12 @@ open_truncating(struct opening *o)
 	struct spw_me *me;
 	uint32_t file = spw_take_path(o->dir, o->path, 0, &me);
 
-	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass))
+	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass)) {
 		(void)spw_resize(me, file, 0, really_open, o);
-	else
+	} else {
+		spw_jobs_settle_path(o->dir, o->path);
 		(void)really_open(o);
+	}
 	if (file != SPW_NONE)
 		spw_file_close(me, file);
 }
@@ -297,10 +300,12 @@ set_flags(int fd, long flags)
 	}
 	if (!spw_fdtab_peek(fd, &g))
 		return;
-	if (flags & O_APPEND)
+	if (flags & O_APPEND) {
+		spw_gate_appends(g.me, g.t.file);
 		atomic_fetch_or(&g.ofd->flags, SPW_OFD_APPEND);
-	else
+	} else {
 		atomic_fetch_and(&g.ofd->flags, ~(uint32_t)SPW_OFD_APPEND);
+	}
 }
 
 /* Locks relative to position or end: the kernel's may lag behind ours. */

@@ -46,6 +46,16 @@ int __fxstatat(int ver, int dir, const char *path, struct stat *st,
 int __register_atfork(void (*before)(void), void (*parent)(void),
 		      void (*child)(void), void *object);
 
+/* Of newer C libraries. */
+int pidfd_spawn(int *pidfd, const char *path,
+		const posix_spawn_file_actions_t *actions,
+		const posix_spawnattr_t *attr, char *const argv[],
+		char *const envp[]);
+int pidfd_spawnp(int *pidfd, const char *file,
+		 const posix_spawn_file_actions_t *actions,
+		 const posix_spawnattr_t *attr, char *const argv[],
+		 char *const envp[]);
+
 /* Of libaio and liburing, which need not be there. */
 struct io_uring;
 struct io_uring_params;
@@ -55,6 +65,11 @@ int io_uring_queue_init(unsigned entries, struct io_uring *ring,
 			unsigned flags);
 int io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
 			       struct io_uring_params *p);
+int io_uring_queue_init_mem(unsigned entries, struct io_uring *ring,
+			    struct io_uring_params *p, void *buf, size_t n);
+int io_uring_queue_mmap(int fd, struct io_uring_params *p,
+			struct io_uring *ring);
+int io_uring_setup(unsigned entries, struct io_uring_params *p);
 
 /* The same of streams. */
 size_t __fread_chk(void *to, size_t cap, size_t size, size_t n, FILE *fp);

@@ -28,7 +28,8 @@
 	R(mmap) R(sendfile) R(splice) \
 	R(copy_file_range) R(lockf) R(syscall) R(sendmsg) \
 	R(sendmmsg) R(aio_read) R(aio_write) R(aio_fsync) R(lio_listio) \
-	R(io_submit) R(io_uring_queue_init) R(io_uring_queue_init_params)
+	R(io_submit) R(io_uring_queue_init) R(io_uring_queue_init_params) \
+	R(io_uring_queue_init_mem) R(io_uring_queue_mmap) R(io_uring_setup)
 
 #define SPW_REALS_META(R) \
 	R(stat) R(lstat) R(fstat) R(fstatat) R(statx) R(__xstat) R(__lxstat) \
@@ -56,7 +57,8 @@
 	R(execveat) R(fexecve) R(posix_spawn) R(posix_spawnp) \
 	R(posix_spawn_file_actions_init) R(posix_spawn_file_actions_destroy) \
 	R(posix_spawn_file_actions_adddup2) \
-	R(posix_spawn_file_actions_addopen) R(popen) R(system) R(_exit) \
+	R(posix_spawn_file_actions_addopen) R(pidfd_spawn) R(pidfd_spawnp) \
+	R(popen) R(system) R(_exit) \
 	R(setrlimit) R(prlimit) R(ulimit) R(sigaction)
 
 struct spw_real {

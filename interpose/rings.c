@@ -60,3 +60,26 @@ io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
 	spw_rings_begin();
 	return REAL(io_uring_queue_init)(entries, ring, flags);
 }
+
+SPW_WRAP int
+io_uring_queue_init_mem(unsigned entries, struct io_uring *ring,
+			struct io_uring_params *p, void *buf, size_t n)
+{
+	spw_rings_begin();
+	return REAL(io_uring_queue_init_mem)(entries, ring, p, buf, n);
+}
+
+/* A ring that another process made. */
+SPW_WRAP int
+io_uring_queue_mmap(int fd, struct io_uring_params *p, struct io_uring *ring)
+{
+	spw_rings_begin();
+	return REAL(io_uring_queue_mmap)(fd, p, ring);
+}
+
+SPW_WRAP int
+io_uring_setup(unsigned entries, struct io_uring_params *p)
+{
+	spw_rings_begin();
+	return REAL(io_uring_setup)(entries, p);
+}

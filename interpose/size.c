@@ -2,6 +2,7 @@
 /* size.c -- truncating, allocating, and bringing bytes to safety */
 #include <errno.h>
 
+#include "interpose/jobs.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
@@ -49,6 +50,9 @@ truncate(const char *path, off_t size)
 	uint32_t file = spw_take_path(AT_FDCWD, path, 0, &me);
 	int r;
 
+	if (file == SPW_NONE ||
+	    atomic_load(&me->map->files[file].bypass))
+		spw_jobs_settle_path(AT_FDCWD, path);
 	if (file == SPW_NONE)
 		return REAL(truncate)(path, size);
 	if (size < 0 || atomic_load(&me->map->files[file].bypass))
@@ -105,8 +109,8 @@ bring_to_safety(int fd)
 	safe = r == 0;
 	if (r == -ENOTSUP)
 		r = spw_gate_settle(g.me, g.t.file);
-	else if (!safe)			/* the tier's copies have to go, too */
-		r = spw_gate_ask(g.me, g.t.file);
+	else if (r < 0)
+		r = spw_gate_ask(g.me, g.t.file);	/* objects must go */
 	err = spw_ofd_error(g.me->map, g.ofd);
 	if (r < 0 || err)
 		return r < 0 ? r : -err;

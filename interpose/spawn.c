@@ -24,11 +24,18 @@ struct note {
 static struct note *notes;		/* under notes_lock */
 static pthread_mutex_t notes_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static struct {				/* what environ was lent last */
+	pthread_mutex_t lock;
+	char **copy;
+	size_t size;			/* in bytes; 0: none */
+} last = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 /* The list is whole at every moment: one store links or unlinks. */
 void
 spw_spawn_forked(void)
 {
 	notes_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	last.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 static int
@@ -158,35 +165,129 @@ posix_spawnp(pid_t *pid, const char *file,
 		     envp);
 }
 
-/*
- * The shell gets our environ as it is: SPILLWAY_HANDOVER could be put in only
- * by changing it under the feet of other threads. Without it the shell does
- * not claim the files it inherits, but as long as this process, too, has them
- * open they stay with the kernel.
- */
-static void
-before_shell(void)
-{
-	struct spw_exec x;
+/* Since glibc 2.39; pid_t and a descriptor are both ints. */
 
-	spw_exec_begin(&x);
-	spw_exec_ready(&x, &(struct spw_image){ AT_FDCWD, "/bin/sh", 0,
-						false }, environ);
-	spw_exec_end(&x);
+SPW_WRAP int
+pidfd_spawn(int *pidfd, const char *path,
+	    const posix_spawn_file_actions_t *actions,
+	    const posix_spawnattr_t *attr, char *const argv[],
+	    char *const envp[])
+{
+	return REAL(pidfd_spawn) ? spawn(REAL(pidfd_spawn), false, pidfd,
+					 path, actions, attr, argv, envp)
+				 : ENOSYS;
+}
+
+SPW_WRAP int
+pidfd_spawnp(int *pidfd, const char *file,
+	     const posix_spawn_file_actions_t *actions,
+	     const posix_spawnattr_t *attr, char *const argv[],
+	     char *const envp[])
+{
+	return REAL(pidfd_spawnp) ? spawn(REAL(pidfd_spawnp), true, pidfd,
+					  file, actions, attr, argv, envp)
+				  : ENOSYS;
+}
+
+/*
+ * libc gives the shell what environ says. So it is lent a copy that tells the
+ * shell to look at what it inherits, and gets its own back afterwards. If the
+ * program changed a variable meanwhile, it changed the copy: then that stays,
+ * without what we put in. A copy is never freed, since another thread may be
+ * reading it, but used again as long as the variables are the same.
+ */
+struct lent {
+	struct spw_exec x;
+	char **own, **copy;		/* copy: NULL when nothing was lent */
+	size_t size;			/* of it, in bytes */
+};
+
+static char **
+copy_variables(char *const *envp, size_t size)
+{
+	char **copy;
+
+	pthread_mutex_lock(&last.lock);
+	if (last.size != size || memcmp(last.copy, envp, size)) {
+		copy = malloc(size);
+		if (copy)
+			memcpy(copy, envp, size);
+		last.copy = copy;
+		last.size = copy ? size : 0;
+	}
+	copy = last.copy;
+	pthread_mutex_unlock(&last.lock);
+	return copy;
+}
+
+/* It is the program's from now on. */
+static void
+give_up_copy(char **copy)
+{
+	pthread_mutex_lock(&last.lock);
+	if (last.copy == copy)
+		last.size = 0;
+	pthread_mutex_unlock(&last.lock);
+	(void)unsetenv("SPILLWAY_HANDOVER");
+}
+
+static void
+before_shell(struct lent *l)
+{
+	size_t n = 0;
+
+	l->copy = NULL;
+	l->own = environ;
+	spw_exec_begin(&l->x);
+	spw_exec_ready(&l->x, &(struct spw_image){ AT_FDCWD, "/bin/sh", 0,
+						   false }, environ);
+	if (l->x.envp == environ)
+		return;
+	while (l->x.envp[n])
+		n++;
+	l->size = (n + 1) * sizeof(*l->copy);
+	l->copy = copy_variables(l->x.envp, l->size);
+	if (l->copy)
+		environ = l->copy;
+}
+
+static void
+after_shell(struct lent *l)
+{
+	int saved = errno;
+
+	if (l->copy && environ == l->copy &&
+	    !memcmp(l->copy, l->x.envp, l->size))
+		environ = l->own;
+	else if (l->copy)
+		give_up_copy(l->copy);
+	spw_exec_end(&l->x);
+	errno = saved;
 }
 
 SPW_WRAP int
 system(const char *command)
 {
-	if (command)
-		before_shell();
-	return REAL(system)(command);
+	struct lent l;
+	int r;
+
+	if (!command)
+		return REAL(system)(command);
+	before_shell(&l);
+	r = REAL(system)(command);
+	after_shell(&l);
+	return r;
 }
 
 SPW_WRAP FILE *
 popen(const char *command, const char *mode)
 {
-	before_shell();
-	return REAL(popen)(command, mode);
+	struct lent l;
+	FILE *f;
+
+	before_shell(&l);
+	f = REAL(popen)(command, mode);
+	after_shell(&l);
+	return f;
 }
 SPW_ALIAS(_IO_popen, popen);

@@ -273,6 +273,8 @@ SPW_SYM(execveat, leave)
 SPW_SYM(fexecve, leave)
 SPW_SYM(posix_spawn, leave)
 SPW_SYM(posix_spawnp, leave)
+SPW_SYM(pidfd_spawn, leave)
+SPW_SYM(pidfd_spawnp, leave)
 SPW_SYM(popen, leave)
 SPW_SYM(_IO_popen, leave)
 SPW_SYM(system, leave)
@@ -302,7 +304,10 @@ SPW_SYM(siginterrupt, observe)
 /* Of libaio and liburing, which libc does not have. */
 SPW_SYM(io_submit, leave)
 SPW_SYM(io_uring_queue_init, leave)
+SPW_SYM(io_uring_queue_init_mem, leave)
 SPW_SYM(io_uring_queue_init_params, leave)
+SPW_SYM(io_uring_queue_mmap, leave)
+SPW_SYM(io_uring_setup, leave)
 
 /* Not wrapped: new descriptors of other kinds. They may get a number that a
  * managed file had, but that number went through one of the closing calls

@@ -3,59 +3,83 @@
 
 /* The high bytes of numbers, constant fields and flags return after the
  * length of an element, and more so after that of a record.  So for a distance
- * d we count how many of 256 bytes equal the one d later.  Eight short
- * distances come first, in two windows; they tell noise from numbers, and
- * give the element.  Then multiples of 4, as most records are, have to beat
- * it clearly; and all other distances only if the short ones contradict each
- * other, as they do when a record has no length of that kind.
+ * d we count how many of 256 bytes equal the one d later.  Short
+ * distances come first, in both windows; they tell noise from numbers, and
+ * give the element.  Then multiples of 8 have to beat it clearly: they are
+ * the records, or several of them.  All other distances are tried only if the
+ * short ones contradict each other, as they do when a record is of an odd
+ * length.
  */
 
 #include "planner/analyze-parts.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-typedef uint8_t vec __attribute__((vector_size(32)));
-typedef uint64_t vec_u64 __attribute__((vector_size(32)));
-
 /* How many of p[0..255] equal the byte d later, for n distances d, from
- * `first` in steps; d is at most 255.  A comparison yields -1, so each byte of
- * sum counts to 8; the four words together to 32.
+ * `first` in steps; d is at most 255.  V is the bytes of a vector.  A
+ * comparison yields -1, so each byte of sum counts to 256 / V.
  */
-#define COUNT(name, target)						\
+#define COUNT(name, target, V, add)					\
 target static void							\
 name(const uint8_t *p, size_t first, size_t step, size_t n,		\
      uint16_t *ret)							\
 {									\
-	vec seen[SEEN / 32], sum, later;				\
-	vec_u64 words;							\
-	uint64_t w;							\
+	typedef uint8_t vec __attribute__((vector_size(V)));		\
+	vec seen[SEEN / V], sum, later;					\
 	size_t i, k;							\
 									\
-	memcpy(seen, p, sizeof(seen));					\
+	UNROLLED							\
+	for (i = 0; i < SEEN / V; i++)					\
+		memcpy(&seen[i], p + i * V, V);				\
 	for (k = 0, p += first; k < n; k++, p += step) {		\
 		sum = (vec){ 0 };					\
 		UNROLLED						\
-		for (i = 0; i < SEEN / 32; i++) {			\
-			memcpy(&later, p + i * 32, 32);			\
+		for (i = 0; i < SEEN / V; i++) {			\
+			memcpy(&later, p + i * V, V);			\
 			sum -= (vec)(seen[i] == later);			\
 		}							\
-		words = (vec_u64)sum;					\
-		w = words[0] + words[1] + words[2] + words[3];		\
-		w = (w & 0x00ff00ff00ff00ffu) +				\
-		    (w >> 8 & 0x00ff00ff00ff00ffu);			\
-		ret[k] = w * 0x0001000100010001u >> 48;			\
+		ret[k] = (uint16_t)add((const uint8_t *)&sum);		\
 	}								\
 }
 
 #ifdef __clang__
 #define UNROLLED _Pragma("unroll")
 #else
-#define UNROLLED _Pragma("GCC unroll 8")
+#define UNROLLED _Pragma("GCC unroll 16")
 #endif
 
-COUNT(count_plain, )
+/* 16 bytes of at most 16: two of them leave room in a byte, all do not. */
+static unsigned int
+add_16(const uint8_t *p)
+{
+	uint64_t v[2], w;
+
+	memcpy(v, p, sizeof(v));
+	w = v[0] + v[1];
+	w = (w & 0x00ff00ff00ff00ffu) + (w >> 8 & 0x00ff00ff00ff00ffu);
+	return w * 0x0001000100010001u >> 48;
+}
+
+COUNT(count_plain, , 16, add_16)
 #ifdef __x86_64__
-COUNT(count_avx2, __attribute__((target("avx2"))))
+__attribute__((target("avx2")))
+static inline unsigned int
+add_32(const uint8_t *p)
+{
+	__m256i four = _mm256_sad_epu8(_mm256_loadu_si256((const void *)p),
+				       _mm256_setzero_si256());
+	__m128i two = _mm_add_epi64(_mm256_castsi256_si128(four),
+				    _mm256_extracti128_si256(four, 1));
+
+	return (unsigned int)(_mm_cvtsi128_si32(two) +
+			      _mm_extract_epi16(two, 4));
+}
+
+COUNT(count_avx2, __attribute__((target("avx2"))), 32, add_32)
 #else
 #define count_avx2 count_plain
 #endif
@@ -222,10 +246,8 @@ spw_analyze_stride(const struct spw_sample *sample)
 
 	if (!s.found && looks_random(s.one) && looks_random(s.two))
 		return 0;
-	find_long(&s, 20, 4, 128);
-	if (s.found < 20)
-		find_long(&s, 136, 8, 248);
-	if (!agrees && s.found < 20)
+	find_long(&s, 24, 8, 248);
+	if (!agrees && s.found <= 16)
 		find_long(&s, 5, 1, 255);
 	return s.found;
 }

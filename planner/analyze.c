@@ -13,70 +13,74 @@
 
 #include "planner/analyze-parts.h"
 
-enum { PROBES = 8, PROBE = 16 };	/* looks for zeros, and their length */
 enum { PAGE = 4096, LINE = 64 };
 
-/* Where the samples are, and where it is looked for zeros. */
-static size_t
-probe_at(size_t n, size_t i)
+/* Below this, windows and what is compared with them do not fit. */
+enum { ROOM = 4 * PAGE };
+
+/* Ask for half of each window, so that it is there when it is read. */
+static void
+ask(const struct spw_sample *s, size_t from)
 {
-	return n / PROBES / LINE * LINE * i;
+	size_t i;
+
+	for (i = from; i < from + WINDOW / 2; i += LINE) {
+		__builtin_prefetch(s->one + i);
+		__builtin_prefetch(s->two + i);
+	}
 }
 
-/* Ask for all that will be read, so that it comes together. */
+/* Two windows, at a quarter and at five eighths.  Numbers of 8 bytes will want
+ * their other halves as well.
+ */
 static void
 take(const uint8_t *p, size_t n, struct spw_sample *ret)
 {
-	size_t i;
-
 	ret->one = ret->two = p;
-	if (n >= 3 * WINDOW) {
-		ret->one += n / 3 / LINE * LINE;
-		ret->two += n / 3 * 2 / LINE * LINE;
-	}
 	if (n < WINDOW)
 		return;
-	for (i = 0; i < WINDOW / 2; i += LINE) {
-		__builtin_prefetch(ret->one + i);
-		__builtin_prefetch(ret->two + i);
-	}
-	if (n >= 4 * PAGE)
+	if (n >= ROOM) {
+		ret->one += n / 4 / LINE * LINE;
+		ret->two += n / 8 * 5 / LINE * LINE;
 		__builtin_prefetch(ret->one + PAGE);
-	for (i = 0; i < PROBES; i++)
-		__builtin_prefetch(p + probe_at(n, i));
-}
-
-/* Zeros, and whether all places hold the same. */
-static bool
-probe(const uint8_t *p, size_t n, struct spw_traits *t)
-{
-	uint64_t first[2], v[2], differ = 0;
-	size_t i;
-
-	if (n < PROBES * PROBE)
-		return false;
-	memcpy(first, p, PROBE);
-	for (i = 0; i < PROBES; i++) {
-		memcpy(v, p + probe_at(n, i), PROBE);
-		t->zeros += !(v[0] | v[1]);
-		differ |= (v[0] ^ first[0]) | (v[1] ^ first[1]);
 	}
-	return !differ;
+	__builtin_prefetch(p);
+	ask(ret, 0);
 }
 
-/* Is each window its first 64 bytes, again and again? */
+/* Zeros at four places, none of which is read for this alone. */
+static uint8_t
+count_zeros(const uint8_t *p, size_t n, const struct spw_sample *s)
+{
+	const uint8_t *places[4] = { p, s->one, s->two, s->one };
+	uint64_t v[2];
+	uint8_t i, zeros = 0;
+
+	if (n < sizeof(v))
+		return 0;
+	if (n >= ROOM)
+		places[3] += PAGE;
+	for (i = 0; i < 4; i++) {
+		memcpy(v, places[i], sizeof(v));
+		zeros += !(v[0] | v[1]);
+	}
+	return zeros;
+}
+
+/* Is each window its first 64 bytes, again and again, and both the same? */
 static bool
 is_pattern(const struct spw_sample *s)
 {
-	return !memcmp(s->one, s->one + LINE, WINDOW - LINE) &&
-	       !memcmp(s->two, s->two + LINE, WINDOW - LINE);
+	return !memcmp(s->one, s->two, LINE) &&
+	       !memcmp(s->one, s->one + LINE, SEEN) &&
+	       !memcmp(s->two, s->two + LINE, SEEN);
 }
 
 /* Does each window come again a page later? */
 static bool
 is_pages(const struct spw_sample *s, size_t n)
 {
-	return n >= 4 * PAGE && !memcmp(s->one, s->one + PAGE, LINE) &&
+	return n >= ROOM && !memcmp(s->one, s->one + PAGE, LINE) &&
 	       !memcmp(s->two, s->two + PAGE, LINE);
 }
 
@@ -258,38 +262,46 @@ is_halves(const struct look *l)
 	return true;
 }
 
-/* Numbers of 4 or 8 bytes, by stride and value. */
-static inline __attribute__((always_inline)) bool
+/* Numbers of 4 or 8 bytes, by stride and value.  A stride of 8 was taken
+ * because one of 4 had little to say for it, so those are not halves.
+ */
+static inline __attribute__((always_inline)) void
 find_numbers(const struct spw_sample *s, unsigned int stride, bool is_big,
 	     struct spw_traits *t)
 {
-	struct look four, eight;
+	struct look look;
 
-	look_at(s, 4, is_big, &four);
-	if (stride % 8 == 0 && !is_halves(&four)) {
-		look_at(s, 8, is_big, &eight);
-		t->kind = kind_of(&eight);
-		t->width = 8;
-	}
-	if (!t->kind) {
-		t->kind = kind_of(&four);
-		t->width = 4;
-	}
 	t->is_big = is_big;
-	return t->kind;
+	t->kind = SPW_DATA_UNKNOWN;
+	if (stride != 8) {
+		look_at(s, 4, is_big, &look);
+		t->width = 4;
+		t->kind = kind_of(&look);
+		if (stride % 8 || is_halves(&look))
+			return;
+	}
+	look_at(s, 8, is_big, &look);
+	if (!kind_of(&look))
+		return;
+	t->width = 8;
+	t->kind = kind_of(&look);
 }
 
-/* The high byte of a number returns more often than the low one. */
+/* The high byte of a number returns more often than the low one.  If it has
+ * 4 bytes or 8 does not matter, as long as those in the middle are not asked.
+ */
 static bool
-is_big_endian(const uint8_t *p, unsigned int width, unsigned int stride)
+is_big_endian(const struct spw_sample *s, unsigned int stride)
 {
-	unsigned int i, low = 0, high = 0;
+	const unsigned int width = stride % 8 == 0 ? 8 : stride % 4 ? 2 : 4;
+	const uint8_t *p = s->one, *high = p + width - 1;
+	unsigned int i, first = 0, last = 0;
 
-	for (i = 0; i < SEEN; i += width) {
-		low += p[i] == p[i + stride];
-		high += p[i + width - 1] == p[i + width - 1 + stride];
+	for (i = 0; i < SEEN / 2; i += width) {
+		first += p[i] == p[i + stride];
+		last += high[i] == high[i + stride];
 	}
-	return low > high;
+	return first > last;
 }
 
 static void
@@ -301,14 +313,18 @@ find_kind(const struct spw_sample *s, struct spw_traits *t)
 		t->kind = SPW_DATA_PACKED;
 		return;
 	}
+	if (stride == 8)
+		ask(s, WINDOW / 2);
 	if (stride == 2) {
 		t->kind = SPW_DATA_INTEGER;
 		t->width = 2;
+		t->is_big = is_big_endian(s, stride);
 	}
-	if (stride % 4 == 0 && !find_numbers(s, stride, false, t))
-		(void)find_numbers(s, stride, true, t);
-	if (t->kind == SPW_DATA_INTEGER)
-		t->is_big = is_big_endian(s->one, t->width, stride);
+	if (stride % 4 == 0)
+		find_numbers(s, stride, false, t);
+	if (stride % 4 == 0 && t->kind != SPW_DATA_FLOAT &&
+	    is_big_endian(s, stride))
+		find_numbers(s, stride, true, t);
 	if (!t->kind) {
 		t->kind = SPW_DATA_BYTES;
 		t->width = t->is_big = 0;
@@ -332,16 +348,15 @@ take_label(const struct spw_traits *label, struct spw_traits *t)
 
 /* What needs no numbers; false: look on. */
 static bool
-find_simple(const struct spw_sample *s, bool same, size_t n,
-	    struct spw_traits *t)
+find_simple(const struct spw_sample *s, size_t n, struct spw_traits *t)
 {
 	t->kind = SPW_DATA_UNKNOWN;
 	if (spw_analyze_is_packed(t->format))
 		t->kind = SPW_DATA_PACKED;
 	else if (n < WINDOW)
 		t->kind = SPW_DATA_BYTES;
-	else if (same && is_pattern(s))
-		t->kind = t->zeros ? SPW_DATA_ZERO : SPW_DATA_REPEATED;
+	else if (is_pattern(s))
+		t->kind = t->zeros == 4 ? SPW_DATA_ZERO : SPW_DATA_REPEATED;
 	else if (is_pages(s, n))
 		t->kind = SPW_DATA_REPEATED;
 	else if (is_text(s->one, 128) && is_text(s->two, 128))
@@ -368,13 +383,12 @@ spw_analyze(const void *data, size_t n, uint64_t offset,
 	struct spw_traits t = { 0 };
 	struct spw_sample s;
 	const bool is_known = take_label(label, &t);
-	bool same;
 
 	take(data, n, &s);
 	if (!offset && !t.format)
 		t.format = spw_analyze_format(data, n);
-	same = probe(data, n, &t);
-	if (!is_known && !find_simple(&s, same, n, &t))
+	t.zeros = count_zeros(data, n, &s);
+	if (!is_known && !find_simple(&s, n, &t))
 		find_kind(&s, &t);
 	if (n >= WINDOW && is_array(&t))
 		spw_analyze_numbers(&s, &t);

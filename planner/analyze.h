@@ -66,7 +66,7 @@ struct spw_traits {
 	uint8_t stride;			/* of a record, 2 to 255; 0: none */
 	uint8_t shape;			/* enum spw_data_shape */
 	uint8_t format;			/* enum spw_data_format */
-	uint8_t zeros;			/* eighths of the block */
+	uint8_t zeros;			/* quarters of the block */
 	uint8_t steps;			/* 0: unknown; 1: as large as the
 					 * numbers; 2: smaller; 3: tiny */
 	uint8_t is_big;			/* numbers are big-endian */

@@ -51,6 +51,7 @@ unload(struct spw_drainer *d, struct spw_task *task)
 		atomic_fetch_add(&d->map->seg->requests_home, 1);
 		atomic_fetch_add(&d->map->seg->bytes_home, l->len);
 		d->homes[l->file].retry_at = 0;
+		spw_file_heal(&d->map->files[l->file]);
 		d->homes[l->file].unsynced = true;
 	} else {
 		spw_note_failure(d, l->file, l->err);

@@ -21,7 +21,7 @@ struct spw_choice {
 /* What is packed alike: a file, a dataset or a region of one. */
 struct spw_stream {
 	uint64_t id;
-	uint32_t traits;		/* its class: type, stride, shape */
+	uint64_t traits;		/* its class: type, stride, shape */
 };
 
 /* Pieces are counted in quanta; the last one of a task counts in full. */

@@ -2,6 +2,9 @@
 /* chunks.c -- linking and unlinking chunks, under the eyes of readers */
 #include "planner/chunks.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/gate.h"
@@ -11,6 +14,15 @@ spw_chunks_ready(const struct spw_map *map)
 {
 	return SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_CHUNKS].ready),
 		       map->counts[SPW_POOL_CHUNKS]);
+}
+
+bool
+spw_chunks_are_short(const struct spw_map *map)
+{
+	uint32_t count = map->counts[SPW_POOL_CHUNKS];
+
+	return spw_pool_free(map, SPW_POOL_CHUNKS) +
+	       (count - spw_chunks_ready(map)) < count / 8;
 }
 
 bool
@@ -42,7 +54,6 @@ link_chunk(struct spw_map *map, uint32_t chunk)
 
 	atomic_store(&c->next, atomic_load(head));
 	atomic_store_explicit(head, chunk + 1, memory_order_release);
-	atomic_fetch_add(&map->files[c->file].nchunks, 1);
 }
 
 /* In use before it is linked: one that is in use and not linked is found by
@@ -67,6 +78,7 @@ spw_chunk_get(struct spw_drainer *d, uint32_t file, uint64_t number)
 	spw_pool_use(map, SPW_POOL_CHUNKS, chunk, 0);
 	SPW_FAILPOINT("chunk-used");
 	link_chunk(map, chunk);
+	atomic_fetch_add(&map->files[file].nchunks, 1);
 	SPW_FAILPOINT("chunk-linked");
 	return chunk;
 }
@@ -160,17 +172,36 @@ spw_chunks_recycle(struct spw_drainer *d)
 			recycle_file(d, i);
 }
 
-void
-spw_chunks_relink(struct spw_drainer *d)
+/* A file's count is never less than it should be: where it is 0 nobody looks
+ * at the links, nor at their version. */
+static void
+recount(struct spw_drainer *d, uint32_t *count)
 {
 	struct spw_map *map = d->map;
 
+	for (uint32_t i = 0; i < spw_chunks_ready(map); i++)
+		if (spw_chunk_is_used(map, i))
+			count[map->chunks[i].file]++;
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++)
+		if (atomic_load(&map->files[i].nchunks) != count[i])
+			atomic_store(&map->files[i].nchunks, count[i]);
+}
+
+int
+spw_chunks_relink(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	uint32_t *count = calloc(map->counts[SPW_POOL_FILES], sizeof(*count));
+
+	if (!count)
+		return -ENOMEM;
 	atomic_fetch_or(&map->seg->chunk_version, 1);
+	recount(d, count);
+	free(count);
 	for (uint32_t i = 0; i <= map->cbucket_mask; i++)
 		atomic_store(&map->cbuckets[i], 0);
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++)
-		atomic_store(&map->files[i].nchunks, 0);
 	for (uint32_t i = 0; i < spw_chunks_ready(map); i++) {
+		SPW_FAILPOINT("chunk-relink");
 		if (spw_chunk_is_used(map, i))
 			link_chunk(map, i);
 		else if (atomic_load(&map->owners[SPW_POOL_CHUNKS][i]) &
@@ -178,4 +209,5 @@ spw_chunks_relink(struct spw_drainer *d)
 			spw_pool_give(&d->me, SPW_POOL_CHUNKS, i);
 	}
 	atomic_fetch_add(&map->seg->chunk_version, 1);
+	return 0;
 }

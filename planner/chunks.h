@@ -16,10 +16,11 @@ void spw_chunks_drop(struct spw_drainer *d, uint32_t file);
 /* Takes away chunks without a bit, where nobody is inside the file. */
 void spw_chunks_recycle(struct spw_drainer *d);
 
-/* After a predecessor died: links every chunk in use anew. */
-void spw_chunks_relink(struct spw_drainer *d);
+/* After a predecessor died: links every chunk in use anew. -ENOMEM. */
+int spw_chunks_relink(struct spw_drainer *d);
 
 uint32_t spw_chunks_ready(const struct spw_map *map);
+bool spw_chunks_are_short(const struct spw_map *map);
 
 /* The chunk counts: in use, and of a file that is there. */
 bool spw_chunk_is_used(const struct spw_map *map, uint32_t chunk);

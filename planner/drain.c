@@ -134,8 +134,9 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		return r;
 	}
 	announce(d, host);
-	spw_chunks_relink(d);
-	r = spw_store_open(d);
+	r = spw_chunks_relink(d);
+	if (r == 0)
+		r = spw_store_open(d);
 	if (r < 0) {
 		spw_drainer_stop(d);
 		return r;
@@ -157,9 +158,9 @@ make_room(struct spw_drainer *d)
 {
 	uint32_t slots = d->map->counts[SPW_POOL_SLOTS];
 
-	spw_evict(d);
+	d->starved = !spw_evict(d);
 	if (spw_is_short_of_room(d) && spw_spill(d, slots / 8))
-		spw_evict(d);
+		d->starved = !spw_evict(d);
 }
 
 void
@@ -168,6 +169,7 @@ spw_attend(struct spw_drainer *d)
 	if (d->attending)
 		return;
 	d->attending = true;
+	d->starved = false;
 	spw_store_stamp(d);
 	spw_fetch_serve(d);
 	spw_sync_serve(d);
@@ -186,6 +188,11 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
 	spw_store_sweep(d);
+	if (spw_store_is_short(d))
+		spw_sync_release_settled(d);
+	spw_sync_relieve(d);
+	if (spw_chunks_are_short(d->map))
+		spw_chunks_recycle(d);
 }
 
 /* Keeps slots reserved and in memory ahead of the writers, as many as are in
@@ -256,14 +263,14 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	uint32_t state = spw_any_dirty(d->map) ? SPW_DRAINER_DELAYED
 					       : SPW_DRAINER_ASLEEP;
 
-	if (state == SPW_DRAINER_DELAYED && !stuck)
+	if ((state == SPW_DRAINER_DELAYED && !stuck) || d->starved)
 		ms = SPW_MIN(ms, SLICE_MS);
 	atomic_store(&seg->wake, state);
 	/* Looked at again after the state is up: who came before it saw
 	 * AWAKE and did not call. */
 	if (is_any_set(d->map, d->map->asks) ||
 	    is_any_set(d->map, d->map->syncs) ||
-	    atomic_load(&seg->want_room) ||
+	    (atomic_load(&seg->want_room) && !d->starved) ||
 	    atomic_load(&seg->wants) != d->wants_seen ||
 	    (state == SPW_DRAINER_ASLEEP && spw_any_dirty(d->map)))
 		return;
@@ -286,10 +293,11 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		spw_attend(d);
 		if (is_any_set(d->map, d->map->asks))
 			return work(d, true);
-		due = is_due(d, now) || spw_is_short_of_room(d) ||
-		      spw_any_below(d->map);
+		due = is_due(d, now) || spw_is_short_of_room(d);
 		if (due)
 			went = work(d, false);
+		else if (spw_any_below(d->map))
+			went = (int)spw_pass_below(d);
 		if (went)
 			return went;
 		rest(d, SPW_MIN(until - now, TIDY_MS), due);
@@ -330,7 +338,10 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 			break;
 	}
 	atomic_store(&seg->closing, 0);
-	return bytes_left(d) ? -EBUSY : 0;
+	if (bytes_left(d))
+		return -EBUSY;
+	spw_sync_release_settled(d);
+	return 0;
 }
 
 static uint64_t
@@ -408,12 +419,23 @@ spw_drainer_is_deserted(struct spw_drainer *d)
 	return spw_proc_reap(&d->me) == 0;
 }
 
+/* Nothing is left to promise for files that are home. */
+static void
+release_promises(struct spw_drainer *d)
+{
+	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++)
+		if (atomic_load(&d->map->owners[SPW_POOL_FILES][i]) &
+		    SPW_IN_USE && !spw_file_is_unsettled(&d->map->files[i]))
+			(void)spw_sync_release(d, i, UINT64_MAX);
+}
+
 void
 spw_drainer_stop(struct spw_drainer *d)
 {
 	struct spw_seg *seg = d->map->seg;
 	int lock_fd = d->lock_fd;
 
+	release_promises(d);
 	spw_pass_serve_cuts(NULL);
 	spw_fetch_end();
 	spw_store_close(d);

@@ -32,8 +32,10 @@ struct spw_home {			/* a file's home, held open */
 	uint64_t logged_size;		/* of the file, in its last object */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool named;			/* its name is durable */
-	bool stale;			/* newer than some object of its */
-	bool in_doubt;			/* fsync was sent to it */
+	bool dropped;			/* objects of it, not durably yet */
+	bool doubtful;			/* objects may be older than home, or
+					 * do not tell of a cut */
+	bool refused;			/* fsync was sent home */
 };
 
 struct spw_candidate {			/* a dirty block, as first seen */
@@ -74,6 +76,7 @@ struct spw_drainer {
 	uint64_t passes;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
+	bool starved;			/* no room could be made just now */
 	struct spw_workers *workers;
 	uint32_t under_way;		/* tasks */
 	struct spw_run *runs;		/* SPW_RUNS of them */
@@ -87,7 +90,6 @@ struct spw_drainer {
 	uint64_t *syncing;		/* bitmap: fsyncs under way */
 	uint32_t *sync_tickets;
 	int sync_err;
-	uint32_t mark;			/* held; see spw_sync_release */
 	uint64_t pass_seq;		/* objects before the pass began */
 };
 
@@ -99,6 +101,10 @@ void spw_task_start(struct spw_drainer *d, struct spw_task *task);
 
 /* Ends what is done, waiting up to ms for the first; false: nothing was. */
 bool spw_task_reap(struct spw_drainer *d, int ms);
+
+/* What is known of the file's home: nothing yet, if the record was another
+ * file's before. */
+struct spw_home *spw_home_of(struct spw_drainer *d, uint32_t file);
 
 /* The home file's descriptor, opened if need be; negative errno. */
 int spw_home_open(struct spw_drainer *d, uint32_t file);
@@ -122,6 +128,9 @@ void spw_home_stamp(struct spw_drainer *d, uint32_t file);
  * for writers. */
 void spw_attend(struct spw_drainer *d);
 
+/* To be called before a block departs for home. One that has, and is in no run
+ * yet, is seen by nobody: who asks for fsync must not be attended to then. */
+void spw_runs_reserve(struct spw_drainer *d);
 /* Adds a block that departed for home; what it does not continue leaves. */
 void spw_runs_add(struct spw_drainer *d, const struct spw_candidate *c,
 		  const struct spw_block_state *s);
@@ -153,9 +162,15 @@ void spw_fetch_end(void);
 /* Answers fsync, where a durable tier can. */
 void spw_sync_serve(struct spw_drainer *d);
 
+/* Has files settled whose objects fill the tiers. */
+void spw_sync_relieve(struct spw_drainer *d);
+
 /* Everything that objects up to seq promise is home: makes it durable there
  * and lets go of them. */
 int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
+
+/* The same for all files that are home. */
+void spw_sync_release_settled(struct spw_drainer *d);
 
 /* Brings home what is below: of the files asked for, or some of all. Returns
  * how many blocks went. */
@@ -169,14 +184,18 @@ uint32_t spw_pass(struct spw_drainer *d, bool asked);
 /* Makes every moving range dirty again: the predecessor died over it. */
 void spw_pass_take_over(struct spw_drainer *d);
 
+/* Brings some of what is below home, and nothing else. */
+uint32_t spw_pass_below(struct spw_drainer *d);
+
 /* Truncations of the dead are finished by this drainer; NULL: no more. */
 void spw_pass_serve_cuts(struct spw_drainer *d);
 
 bool spw_any_dirty(const struct spw_map *map);
 uint32_t spw_count_dirty(const struct spw_map *map);
 
-/* Gives clean blocks back until a quarter of the slots is free. */
-void spw_evict(struct spw_drainer *d);
+/* Gives clean blocks back until a quarter of the slots is free. False: there
+ * is no room, and none is to be had now. */
+bool spw_evict(struct spw_drainer *d);
 bool spw_is_short_of_room(struct spw_drainer *d);
 
 /* Forgets files that nobody has open, unlinked ones at once, others after

@@ -6,7 +6,10 @@
 #include "shm/gate.h"
 #include "shm/util.h"
 
-enum { IDLE_MS = 2000 };
+enum {
+	IDLE_MS = 2000,
+	ROOM = 2,			/* slots a piece needs */
+};
 
 static uint32_t
 ready_slots(const struct spw_map *map)
@@ -55,7 +58,7 @@ evict_one(struct spw_drainer *d, uint32_t idx)
 	return gone;
 }
 
-void
+bool
 spw_evict(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
@@ -63,7 +66,8 @@ spw_evict(struct spw_drainer *d)
 	uint32_t nblocks = SPW_MIN(atomic_load(&map->seg->pools
 					       [SPW_POOL_BLOCKS].ready),
 				   map->counts[SPW_POOL_BLOCKS]);
-	uint32_t free_now = spw_pool_free(map, SPW_POOL_SLOTS);
+	uint32_t free_now = SPW_MIN(spw_pool_free(map, SPW_POOL_SLOTS),
+				    spw_pool_free(map, SPW_POOL_BLOCKS));
 	uint32_t freed = 0;
 
 	/* Two rounds: the first takes away the second chances. */
@@ -73,11 +77,13 @@ spw_evict(struct spw_drainer *d)
 				? d->clock_hand + 1 : 0;
 		freed += evict_one(d, d->clock_hand);
 	}
-	if (free_now + freed) {
-		atomic_store(&map->seg->want_room, 0);
-		atomic_fetch_add(&map->seg->room, 1);
-		spw_sys_futex_wake(&map->seg->room, INT32_MAX);
-	}
+	/* Who waits is not called for what he cannot use. */
+	if (free_now + freed < ROOM)
+		return false;
+	atomic_store(&map->seg->want_room, 0);
+	atomic_fetch_add(&map->seg->room, 1);
+	spw_sys_futex_wake(&map->seg->room, INT32_MAX);
+	return true;
 }
 
 /* Behind the gate, so that no writer of a late opener is in there. */
@@ -137,6 +143,10 @@ spw_forget_files(struct spw_drainer *d)
 			h->idle_since = 0;
 			continue;
 		}
+		/* Nobody was told of an error: the next to open it will be. */
+		if (!unlinked && !hurry && atomic_load(&f->err_seq) !=
+		    atomic_load(&f->err_seen))
+			continue;
 		if (!h->idle_since)
 			h->idle_since = now;
 		/* With nothing cached there is no reason to keep it open, and

@@ -4,6 +4,7 @@
 
 #include "planner/chunks.h"
 #include "planner/store.h"
+#include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
 #include "shm/util.h"
@@ -36,10 +37,13 @@ install(struct spw_drainer *d, const struct spw_key *key, const uint8_t *from)
 		change.after.npresent = 1;
 		change.after.present.r[0] =
 			(struct spw_range){ 0, SPW_BLOCK_SIZE };
+		SPW_FAILPOINT("fetch-install");
 		spw_block_commit(&d->me, idx, &change);
+		atomic_store(&b->used, 1);
 	}
 	spw_unlock(&b->lock);
 	spw_guard_leave();
+	SPW_FAILPOINT("fetch-installed");
 }
 
 /* At least one slot and one block at hand. */
@@ -157,6 +161,7 @@ serve_lane(struct spw_drainer *d, struct spw_lane *lane)
 	if (key.file < d->map->counts[SPW_POOL_FILES] &&
 	    d->map->files[key.file].gen == key.file_gen)
 		err = d->store ? fetch(d, key, count) : -EIO;
+	SPW_FAILPOINT("fetch-answer");
 	atomic_store(&want->err, err);
 	atomic_store(&want->done, ticket);
 	spw_sys_futex_wake(&want->done, INT32_MAX);

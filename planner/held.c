@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "planner/chunks.h"
+#include "shm/failpoint.h"
 #include "shm/files.h"
 
 /* A head without its path, in memory of its own. */
@@ -49,17 +50,6 @@ take_number(struct spw_store *s)
 	return s->nheld++;
 }
 
-static void
-widen(struct spw_span *span, const struct spw_object *o)
-{
-	if (!o->length)
-		return;
-	if (span->from == span->to)
-		span->from = o->offset;
-	span->from = SPW_MIN(span->from, o->offset);
-	span->to = SPW_MAX(span->to, o->offset + o->length);
-}
-
 static uint32_t
 enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
       uint64_t place, uint32_t file)
@@ -78,7 +68,6 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 		.promised = o->flags & SPW_OBJECT_SYNC,
 	};
 	s->of_file[file] = no;
-	widen(&s->span[file], o);
 	return no;
 }
 
@@ -94,15 +83,29 @@ leave(struct spw_drainer *d, uint32_t no)
 		at = &s->held[*at].next;
 	if (*at)
 		*at = h->next;
-	if (!s->of_file[h->file]) {
-		s->span[h->file] = (struct spw_span){ 0, 0 };
-		d->homes[h->file].stale = false;
-	}
 	(void)t->ops->drop(t, h->place);
+	SPW_FAILPOINT("held-dropped");
 	s->level[h->tier].unsynced = true;
+	d->homes[h->file].dropped = true;
 	free(h->o);
 	*h = (struct spw_held){ .next = s->held_free };
 	s->held_free = no;
+}
+
+/* It tells of a cut, and an older object has, or will have, what was cut. */
+static bool
+cuts_older(const struct spw_store *s, const struct spw_held *h)
+{
+	if (h->o->cut == UINT64_MAX)
+		return false;
+	for (uint32_t i = s->of_file[h->file]; i; i = s->held[i].next)
+		if (s->held[i].o->seq < h->o->seq)
+			return true;
+	for (int i = 0; i < SPW_DOWN_DEPTH; i++)
+		if (s->down[i].busy && s->down[i].file == h->file &&
+		    s->down[i].o.seq < h->o->seq)
+			return true;
+	return false;
 }
 
 void
@@ -110,8 +113,27 @@ spw_store_lapse(struct spw_drainer *d, uint32_t held)
 {
 	const struct spw_held *h = &d->store->held[held];
 
-	if (held && h->o && !h->nrefs && !h->promised)
+	if (held && h->o && !h->nrefs && !h->promised &&
+	    !cuts_older(d->store, h))
 		leave(d, held);
+}
+
+/* Objects that were kept for their cuts, when what they cut is gone. */
+static void
+lapse_cuts(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_store *s = d->store;
+	uint32_t next;
+	bool any;
+
+	do {
+		any = false;
+		for (uint32_t i = s->of_file[file]; i; i = next) {
+			next = s->held[i].next;
+			spw_store_lapse(d, i);
+			any |= !s->held[i].o;
+		}
+	} while (any);
 }
 
 uint32_t
@@ -192,6 +214,10 @@ spw_store_sweep(struct spw_drainer *d)
 	for (uint32_t i = 0; d->store && i < ready; i++)
 		if (d->store->places[i] && !d->store->places[i]->busy)
 			sweep_chunk(d, i, d->store->places[i]);
+	for (uint32_t i = 0; d->store && i < d->map->counts[SPW_POOL_FILES];
+	     i++)
+		if (d->store->of_file[i])
+			lapse_cuts(d, i);
 }
 
 void
@@ -206,16 +232,6 @@ spw_store_forget_chunk(struct spw_drainer *d, uint32_t chunk)
 			unrefer(d, p, bit);
 	free(p);
 	d->store->places[chunk] = NULL;
-}
-
-bool
-spw_store_may_have(const struct spw_drainer *d, const struct spw_key *key)
-{
-	const struct spw_store *s = d->store;
-	uint64_t at = key->number << SPW_BLOCK_SHIFT;
-
-	return s && at < s->span[key->file].to &&
-	       at + SPW_BLOCK_SIZE > s->span[key->file].from;
 }
 
 bool
@@ -235,12 +251,6 @@ spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy)
 		p->busy = busy;
 }
 
-static bool
-is_mark(const struct spw_held *h)
-{
-	return h->o->flags & SPW_OBJECT_HOME;
-}
-
 bool
 spw_store_has_promised(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
@@ -258,50 +268,48 @@ spw_store_promise(struct spw_drainer *d, uint32_t file)
 	struct spw_store *s = d->store;
 
 	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
-		s->held[i].promised = !is_mark(&s->held[i]);
+		s->held[i].promised = true;
 }
 
+struct aged {
+	uint64_t seq;
+	uint32_t no;
+};
+
+static int
+compare_age(const void *a, const void *b)
+{
+	uint64_t x = ((const struct aged *)a)->seq;
+	uint64_t y = ((const struct aged *)b)->seq;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The oldest first: if we die over it, what is left must not be older than
+ * what was promised last. */
 void
 spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
 	struct spw_store *s = d->store;
-
-	for (uint32_t next, i = s ? s->of_file[file] : 0; i; i = next) {
-		next = s->held[i].next;
-		if (s->held[i].o->seq > seq || is_mark(&s->held[i]))
-			continue;
-		s->held[i].promised = false;
-		spw_store_lapse(d, i);
-	}
-}
-
-uint32_t
-spw_store_count(struct spw_drainer *d, uint32_t file, uint64_t seq)
-{
-	struct spw_store *s = d->store;
-	uint32_t n = 0;
+	struct aged *list;
+	size_t n = 0;
 
 	for (uint32_t i = s ? s->of_file[file] : 0; i; i = s->held[i].next)
-		n += s->held[i].o->seq <= seq && !is_mark(&s->held[i]);
-	return n;
-}
-
-static bool
-is_referred(const struct spw_store *s, uint32_t file, uint64_t seq)
-{
+		n++;
+	list = n ? malloc(n * sizeof(*list)) : NULL;
+	if (!list)
+		return;
+	n = 0;
 	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
-		if (s->held[i].nrefs && s->held[i].o->seq <= seq)
-			return true;
-	return false;
-}
-
-bool
-spw_store_is_needed(struct spw_drainer *d, uint32_t file, uint64_t seq)
-{
-	if (!is_referred(d->store, file, seq))
-		return false;
-	spw_store_sweep(d);		/* what came home since */
-	return is_referred(d->store, file, seq);
+		if (s->held[i].o->seq <= seq)
+			list[n++] = (struct aged){ s->held[i].o->seq, i };
+	qsort(list, n, sizeof(*list), compare_age);
+	for (size_t i = 0; i < n; i++) {
+		s->held[list[i].no].promised = false;
+		spw_store_lapse(d, list[i].no);
+	}
+	free(list);
+	lapse_cuts(d, file);
 }
 
 bool
@@ -406,27 +414,16 @@ found(void *arg, const struct spw_tier_found *f)
 	held = enter(d, o, finder->level, f->place, file);
 	if (!held)
 		return -ENOMEM;
-	d->homes[file].stale = true;	/* for all that we know */
 	if (o->flags & SPW_OBJECT_WHOLE)
 		refer_found(d, held);
+	/* What the predecessor had promised with it is not known, nor what it
+	 * had sent home since. */
+	if (d->store->level[finder->level].tier->durable) {
+		d->store->held[held].promised = true;
+		spw_home_of(d, file)->doubtful = true;
+	}
+	SPW_FAILPOINT("held-found");
 	return 0;
-}
-
-/* The predecessor died while it let go of objects: the rest of them goes,
- * durably before the mark does. */
-static int
-obey_marks(struct spw_drainer *d)
-{
-	struct spw_store *s = d->store;
-	bool any = false;
-
-	for (uint32_t i = 1; i < s->nheld; i++)
-		if (s->held[i].o && is_mark(&s->held[i])) {
-			spw_store_release(d, s->held[i].file,
-					  s->held[i].o->seq);
-			any = true;
-		}
-	return any ? spw_store_sync(d) : 0;
 }
 
 int
@@ -444,8 +441,7 @@ spw_held_find(struct spw_drainer *d)
 			(void)t->ops->drop(t, finder.alien[--finder.naliens]);
 		free(finder.alien);
 	}
-	if (r == 0)
-		r = obey_marks(d);
+	SPW_FAILPOINT("held-listed");
 	for (uint32_t i = 1; i < s->nheld; i++)
 		if (s->held[i].o)
 			spw_store_lapse(d, i);

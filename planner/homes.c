@@ -133,24 +133,35 @@ close_some(struct spw_drainer *d)
 	}
 }
 
+struct spw_home *
+spw_home_of(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_home *h = &d->homes[file];
+	uint32_t gen = d->map->files[file].gen;
+
+	if (h->gen != gen) {
+		spw_home_close(d, file);
+		*h = (struct spw_home){ .fd = -1, .gen = gen };
+	}
+	return h;
+}
+
 int
 spw_home_open(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
-	struct spw_home *h = &d->homes[file];
+	struct spw_home *h = spw_home_of(d, file);
 	struct stat st;
 	int fd;
 
-	if (h->fd >= 0 && h->gen == f->gen)
+	if (h->fd >= 0)
 		return h->fd;
-	spw_home_close(d, file);
 	if (d->nopen >= d->open_limit)
 		close_some(d);
 	fd = find_home(d, file);
 	if (fd < 0)
 		return fd;
 	h->fd = fd;
-	h->gen = f->gen;
 	h->retry_at = h->idle_since = 0;
 	d->nopen++;
 	if (spw_sys_fstat(fd, &st) == 0 && st.st_nlink == 0)

@@ -38,6 +38,8 @@ planner_sources = \
 	planner/replay.c \
 	planner/replay.h \
 	planner/runs.c \
+	planner/seed.c \
+	planner/seed.h \
 	planner/spill.c \
 	planner/store.c \
 	planner/store.h \
@@ -46,3 +48,9 @@ planner_sources = \
 	planner/weights.h \
 	planner/workers.c \
 	planner/workers.h
+
+if HAVE_CJSON
+planner_sources += planner/seed-json.c
+else
+planner_sources += planner/seed-none.c
+endif

@@ -32,7 +32,7 @@ struct line {
 struct tier {
 	char *dir;
 	uint64_t capacity, held;
-	uint64_t space;			/* of the file system, less held since */
+	uint64_t space;			/* of its file system */
 	int64_t asked;			/* when space was */
 	double queue;
 	unsigned failures;

@@ -262,6 +262,17 @@ go_below(struct spw_drainer *d, const struct spw_key *key, uint32_t held)
 	return true;
 }
 
+/* A copy of what is below is one of the whole block, zeros after the end of
+ * the file included: one that has less goes. */
+static void
+keep_whole(struct spw_block_state *s)
+{
+	if (spw_ranges_cover(&s->present, s->npresent, 0, SPW_BLOCK_SIZE))
+		return;
+	s->slot = SPW_NONE;
+	s->npresent = 0;
+}
+
 void
 spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 		 const struct spw_key *key, int err, uint32_t held)
@@ -281,11 +292,10 @@ spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 		} else {
 			change.after.nmoving = 0;
 			change.after.moving_slot = SPW_NONE;
-			if (!held && b->state.safe != SPW_SAFE) {
-				d->homes[key->file].unsynced = true;
-				d->homes[key->file].stale |=
-					spw_store_may_have(d, key);
-			}
+			if (held)
+				keep_whole(&change.after);
+			if (!held && b->state.safe != SPW_SAFE)
+				spw_home_of(d, key->file)->unsynced = true;
 		}
 		spw_block_commit(&d->me, idx, &change);
 		spw_unlock(&b->lock);
@@ -298,14 +308,10 @@ void
 spw_note_failure(struct spw_drainer *d, uint32_t file, int err)
 {
 	struct spw_file *f = &d->map->files[file];
-	struct spw_home *h = &d->homes[file];
+	struct spw_home *h = spw_home_of(d, file);
 
-	/* The same bytes failing again are no news, unless somebody asks. */
-	if (!h->retry_at || h->gen != f->gen || is_asked(d, file) ||
-	    atomic_load(&f->err) != -err)
-		spw_file_fail(f, -err);
+	spw_file_fail(f, -err);
 	h->retry_at = spw_now_ms() + RETRY_MS;
-	h->gen = f->gen;
 }
 
 static void
@@ -436,10 +442,6 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 			/* Who asked may change home by himself next: no
 			 * older copy may be replayed over that. */
 			r = spw_sync_release(d, file, d->pass_seq);
-			if (r == 0 && d->homes[file].in_doubt) {
-				r = spw_store_sync(d);
-				d->homes[file].in_doubt = r < 0;
-			}
 			if (r < 0)
 				spw_file_fail(f, -r);
 			spw_home_let_run(d, file);
@@ -484,6 +486,7 @@ spw_pass(struct spw_drainer *d, bool asked)
 		struct spw_block_state state;
 
 		touch(d, d->found[i].key.file);
+		spw_runs_reserve(d);
 		if (!spw_block_depart(d, &d->found[i], false, &state)) {
 			free_hold(d, d->found[i].key.file);
 			continue;
@@ -496,6 +499,19 @@ spw_pass(struct spw_drainer *d, bool asked)
 	spw_runs_wait(d);
 	judge(d);
 	answer(d, d->tickets, d->asked);
+	return went;
+}
+
+uint32_t
+spw_pass_below(struct spw_drainer *d)
+{
+	uint32_t went;
+
+	d->passes++;
+	memset(d->asked, 0, d->map->counts[SPW_POOL_FILES] / 64 *
+	       sizeof(*d->asked));
+	went = spw_bring(d, false);
+	judge(d);
 	return went;
 }
 

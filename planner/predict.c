@@ -12,8 +12,9 @@
 #define PROBES 4u
 #define CLASSES 256u		/* the first is for streams of all kinds */
 
-#define OWN_MEMORY 12.0f	/* blocks after which the past fades */
+#define OWN_MEMORY 12.0f	/* for what streams have in common */
 #define CLASS_MEMORY 200.0f
+#define MOST_SEEN 1000.0f
 #define WHOLE_BYTES 65536.0f	/* a block below counts for less */
 #define OFF_LIMIT 3.0f		/* deviations before something is cut */
 #define FIRST_LIMIT 1.5f	/* ln, for a first block: 4.5 times */
@@ -28,8 +29,11 @@ enum { PACK, UNPACK, STORED, FIGURES };
 /* Blocks that the expectation counts for, and a sample.  Times are noisy,
  * sizes are not.
  */
-static const float shrink[FIGURES] = { 0.5f, 0.5f, 0.2f };
-static const float sample_weight[FIGURES] = { 0.3f, 0.3f, 0.4f };
+static const float shrink[FIGURES] = { 0.5f, 0.5f, 0.1f };
+static const float sample_weight[FIGURES] = { 0.1f, 0.1f, 0.4f };
+
+/* Blocks after which the past fades. */
+static const float memory[FIGURES] = { 12, 12, 2 };
 
 /* A robust average of logarithms, for each figure. */
 struct cell {
@@ -45,8 +49,9 @@ struct news {
 };
 
 struct class {
-	uint32_t traits;
+	uint64_t traits;
 	struct cell cell[SPW_CHOICES_MAX];
+	struct cell sample[SPW_CHOICES_MAX];
 	struct news news[SPW_CHOICES_MAX];
 };
 
@@ -116,7 +121,7 @@ spw_predict_find(const struct spw_predictor *p, const struct spw_choice *want)
 
 /* A class of its own for each kind of traits, as long as there are any. */
 static unsigned
-class_of(struct spw_predictor *p, uint32_t traits)
+class_of(struct spw_predictor *p, uint64_t traits)
 {
 	for (unsigned i = 1; i < p->n_classes; i++)
 		if (p->class[i].traits == traits)
@@ -166,7 +171,9 @@ expect(const struct spw_predictor *p, const struct stream *st, unsigned c,
 	return true;
 }
 
-/* x, or the farthest from what is expected that it counts for. */
+/* x, or the farthest from what is expected that it counts for.  Sizes are
+ * what they are.
+ */
 static float
 cut(struct cell *cell, int k, float expected, float x)
 {
@@ -174,7 +181,7 @@ cut(struct cell *cell, int k, float expected, float x)
 	float off = x - expected;
 	int side = off < 0 ? -1 : 1;
 
-	if (fabsf(off) <= limit) {
+	if (k == STORED || fabsf(off) <= limit) {
 		cell->run[k] = 0;
 		return x;
 	}
@@ -189,21 +196,21 @@ cut(struct cell *cell, int k, float expected, float x)
 
 /* off: from what was expected, before it was cut. */
 static void
-average(struct cell *cell, int k, float x, float off, float w, float memory)
+average(struct cell *cell, int k, float x, float off, float w, float most)
 {
-	float gain = w / (SPW_MIN(cell->n[k], memory) + w);
-	float most = 2 * OFF_LIMIT * cell->off[k];
+	float gain = w / (SPW_MIN(cell->n[k], most) + w);
+	float far = 2 * OFF_LIMIT * cell->off[k];
 
 	if (cell->n[k] <= 0) {
 		cell->mean[k] = x;
 		cell->off[k] = FIRST_OFF;
 	} else {
 		cell->mean[k] += gain * (x - cell->mean[k]);
-		cell->off[k] += 0.2f * (SPW_MIN(fabsf(off), most) -
+		cell->off[k] += 0.2f * (SPW_MIN(fabsf(off), far) -
 					cell->off[k]);
 		cell->off[k] = SPW_MAX(cell->off[k], LEAST_OFF);
 	}
-	cell->n[k] = SPW_MIN(cell->n[k] + w, 4 * memory);
+	cell->n[k] = SPW_MIN(cell->n[k] + w, MOST_SEEN);
 }
 
 /* All that a stream tells its class counts for less than two blocks. */
@@ -224,51 +231,91 @@ tell_class(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	average(all, k, x, x - all->mean[k], share / 4, CLASS_MEMORY);
 }
 
-/* Samples are small: packing them is slower and saves less.  By how much is
- * seen when a block follows.
+/* A stream of a class that is not known shows itself in samples only.  They
+ * are small: packing them is slower and saves less.  By how much was seen
+ * where a block followed.
  */
+static float
+guess_block(const struct spw_predictor *p, unsigned c, int k, float x)
+{
+	const struct cell *bias = &p->bias[c];
+
+	return x + bias->mean[k] * bias->n[k] / (bias->n[k] + 1);
+}
+
 static void
 compare_samples(struct spw_predictor *p, struct cell *cell, unsigned c, int k,
 		float x)
 {
 	struct cell *bias = &p->bias[c];
-	float off = x - cell->mean[k];
+	float off = bias->mean[k] + x - cell->mean[k];
 
-	off = SPW_MAX(SPW_MIN(off, 1.0f), -1.0f);
-	average(bias, k, bias->mean[k] + off, off, 1, OWN_MEMORY);
+	off = SPW_MAX(SPW_MIN(off, 0.5f), -0.5f);
+	average(bias, k, off, 0, 1, OWN_MEMORY);
 	cell->sampled &= (uint8_t)~(1u << k);
-	cell->n[k] = SPW_MIN(cell->n[k], sample_weight[k]);
+	cell->n[k] = 0;			/* a block tells more */
+}
+
+static void
+drift(struct stream *st, int k, float to, float w)
+{
+	float gain = w / (SPW_MIN(st->drift_n[k], OWN_MEMORY) + w);
+
+	st->drift[k] += gain * (to - st->drift[k]);
+	st->drift_n[k] += w;
+}
+
+/* Samples are compared with samples of the class: as far as they are apart,
+ * blocks are expected to be.  The first of a class are what is usual there.
+ */
+static void
+learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
+	     float x)
+{
+	struct cell *cell = &st->cell[c];
+	struct cell *usual = &p->class[st->class].sample[c];
+	float w = sample_weight[k], prior, off;
+
+	if (!(cell->sampled >> k & 1) && cell->n[k] > 0)
+		return;			/* blocks have told more */
+	if (!st->class || !expect_of_class(p, st->class, c, k, &prior)) {
+		average(cell, k, guess_block(p, c, k, x), 0, w, memory[k]);
+		cell->sampled |= (uint8_t)(1u << k);
+		return;
+	}
+	off = usual->n[k] > 0 ? x - usual->mean[k] : 0;
+	average(usual, k, x, 0, w, CLASS_MEMORY);
+	drift(st, k, off, w);
+}
+
+static void
+learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
+	    float x, float w)
+{
+	struct cell *cell = &st->cell[c];
+	float expected, prior, kept = x;
+	bool has_prior = expect_of_class(p, st->class, c, k, &prior);
+
+	if (cell->sampled >> k & 1)
+		compare_samples(p, cell, c, k, x);
+	if (expect(p, st, c, k, &expected))
+		kept = cut(cell, k, expected, x);
+	else
+		expected = x;
+	if (has_prior)
+		drift(st, k, kept - prior, w);
+	tell_class(p, st, c, k, kept, w);
+	average(cell, k, kept, x - expected, w, memory[k]);
 }
 
 static void
 learn_figure(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	     float x, float w, bool is_sample)
 {
-	struct cell *cell = &st->cell[c];
-	const struct cell *bias = &p->bias[c];
-	float expected, prior, kept = x;
-	bool has_prior = expect_of_class(p, st->class, c, k, &prior);
-
-	if (is_sample) {
-		w = sample_weight[k];
-		x += bias->mean[k] * bias->n[k] / (bias->n[k] + 1);
-		if (cell->n[k] <= 0)
-			cell->sampled |= (uint8_t)(1u << k);
-	} else if (cell->sampled >> k & 1) {
-		compare_samples(p, cell, c, k, x);
-	}
-	if (expect(p, st, c, k, &expected))
-		kept = cut(cell, k, expected, x);
+	if (is_sample)
+		learn_sample(p, st, c, k, x);
 	else
-		expected = x;
-	if (has_prior) {
-		float gain = w / (SPW_MIN(st->drift_n[k], OWN_MEMORY) + w);
-
-		st->drift[k] += gain * (kept - prior - st->drift[k]);
-		st->drift_n[k] += w;
-	}
-	tell_class(p, st, c, k, kept, w);
-	average(cell, k, kept, x - expected, w, OWN_MEMORY);
+		learn_block(p, st, c, k, x, w);
 }
 
 /* Has a figure moved enough to be told?  The new one is in *at then. */
@@ -357,7 +404,7 @@ start_stream(struct spw_predictor *p, struct stream *st,
 static struct stream *
 find_stream(struct spw_predictor *p, const struct spw_stream *key)
 {
-	uint64_t mix = (key->id ^ (uint64_t)key->traits << 32) *
+	uint64_t mix = (key->id ^ key->traits * UINT64_C(0xd6e8feb86659fd93)) *
 		       UINT64_C(0x9e3779b97f4a7c15);
 	struct stream *at = &p->stream[mix >> 32 & (STREAMS - 1)];
 	struct stream *oldest = at;

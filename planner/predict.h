@@ -5,16 +5,17 @@
  * unpack, and the fraction that is stored.  They come, the better known
  * counting more, from
  *
- *	the stream's own blocks, packed whole or tried on samples;
- *	what its other choices showed, compared with its class;
+ *	the stream's own blocks;
+ *	how far its other choices, and samples of it, are from its class;
  *	its class (streams of the same traits), from the profile, from
  *	earlier runs and from other streams of this run;
  *	all streams.
  *
- * Figures are kept as logarithms.  What is far from expected is cut to what
- * could be, so that a block during which the machine was busy elsewhere does
- * little; three such blocks in a row on the same side are believed.  Memory
- * is fixed: streams not seen for long are forgotten, their class is not.
+ * Figures are kept as logarithms.  A time that is far from expected is cut
+ * to what could be, so that a block during which the machine was busy with
+ * other things does little; three such blocks in a row on the same side are
+ * believed.  Memory is fixed: streams not seen for long are forgotten, their
+ * class is not.
  *
  * A predictor belongs to one thread.
  */
@@ -63,7 +64,9 @@ void spw_predict_learn(struct spw_predictor *p,
 		       const struct spw_stream *stream, unsigned choice,
 		       const struct spw_observed *seen);
 
-/* Blocks that the stream's own figures stand for; a sample is part of one. */
+/* Blocks that the stream's own figures stand for.  Samples of a stream whose
+ * class is not known count for a part of one, others for none.
+ */
 double spw_predict_evidence(struct spw_predictor *p,
 			    const struct spw_stream *stream, unsigned choice);
 
@@ -71,7 +74,7 @@ double spw_predict_evidence(struct spw_predictor *p,
  * speeds of 0 are not known.
  */
 struct spw_known {
-	uint32_t traits;
+	uint64_t traits;
 	struct spw_choice choice;
 	double weight;
 	double pack, unpack;		/* bytes a second */

@@ -10,6 +10,7 @@
 
 #include "planner/drainer.h"
 #include "shm/failpoint.h"
+#include "shm/files.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -100,10 +101,12 @@ end_run(struct spw_drainer *d, struct spw_task *task)
 		spw_block_arrive(d, run->block[i], &key, run->err, 0);
 	}
 	SPW_FAILPOINT("drain-arrived");
-	if (run->err < 0)
+	if (run->err < 0) {
 		spw_note_failure(d, run->file, run->err);
-	else
+	} else {
 		d->homes[run->file].retry_at = 0;
+		spw_file_heal(&d->map->files[run->file]);
+	}
 	run->busy = false;
 }
 
@@ -133,22 +136,32 @@ begin(struct spw_drainer *d, bool last)
 }
 
 static struct spw_run *
-take_run(struct spw_drainer *d, uint32_t file)
+find_free(struct spw_drainer *d)
 {
-	for (;;) {
-		for (int i = 0; i < SPW_RUNS; i++) {
-			struct spw_run *run = &d->runs[i];
+	for (int i = 0; i < SPW_RUNS; i++)
+		if (!d->runs[i].busy)
+			return &d->runs[i];
+	return NULL;
+}
 
-			if (run->busy)
-				continue;
-			run->busy = true;
-			run->file = file;
-			run->nblocks = run->niov = run->nextents = 0;
-			return run;
-		}
+void
+spw_runs_reserve(struct spw_drainer *d)
+{
+	while (!find_free(d)) {
 		(void)spw_task_reap(d, PATIENCE_MS);
 		spw_attend(d);
 	}
+}
+
+static struct spw_run *
+take_run(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_run *run = find_free(d);	/* it was reserved */
+
+	run->busy = true;
+	run->file = file;
+	run->nblocks = run->niov = run->nextents = 0;
+	return run;
 }
 
 static void

@@ -8,17 +8,22 @@
 
 #include "planner/held.h"
 #include "shm/failpoint.h"
+#include "shm/files.h"
 #include "shm/names.h"
 #include "shm/sys.h"
 #include "tiers/codec.h"
 
-enum { SHUN_MS = 1000, STAMP_MS = 1000 };
-enum { RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE };
+enum {
+	SHUN_MS = 1000, STAMP_MS = 1000,
+	RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
+	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
+};
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
 	[SPW_PIN_NONE] = SPW_CODEC_NONE, [SPW_PIN_RAW] = SPW_CODEC_NONE,
-	[SPW_PIN_LZ4] = SPW_CODEC_LZ4, [SPW_PIN_ZSTD] = SPW_CODEC_ZSTD,
-	[SPW_PIN_BROTLI] = SPW_CODEC_BROTLI,
+#define X(c, number, name, low, high) [SPW_PIN_##c] = SPW_CODEC_##c,
+	SPW_CODEC_LINES(X)
+#undef X
 };
 
 static void
@@ -31,7 +36,8 @@ choose_pack(const struct spw_tierspec *spec, struct spw_object_pack *ret)
 	if (!codec)
 		return;
 	ret->codec = codec->id;
-	ret->level = spec->level >= 0 ? spec->level : codec->default_level;
+	ret->level = spec->level != SPW_LEVEL_DEFAULT ? spec->level :
+		     codec->default_level;
 }
 
 void
@@ -39,6 +45,21 @@ spw_store_share(const struct spw_map *map, char ret[SPW_STORE_SHARE])
 {
 	snprintf(ret, SPW_STORE_SHARE, "%s.%llx", map->fixed.job,
 		 (unsigned long long)map->fixed.created);
+}
+
+/* A predecessor that was killed lets go of the segment first and of its share
+ * a moment later. */
+static int
+open_share(const struct spw_tier_ops *ops, const struct spw_tier_setup *setup,
+	   struct spw_tier **ret_tier)
+{
+	int64_t since = spw_now_ms();
+	int r;
+
+	while ((r = ops->open(setup, ret_tier)) == -EBUSY &&
+	       spw_now_ms() - since < BUSY_MS)
+		spw_sys_sleep_us(BUSY_US);
+	return r;
 }
 
 static void
@@ -57,7 +78,7 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 
 	spw_store_share(d->map, name);
 	*level = (struct spw_level){ 0 };
-	if (!ops || ops->open(&setup, &level->tier) < 0)
+	if (!ops || open_share(ops, &setup, &level->tier) < 0)
 		return;
 	choose_pack(spec, &level->pack);
 	s->nlevels++;
@@ -78,7 +99,6 @@ allocate(struct spw_drainer *d)
 	s->stored = aligned_alloc(SPW_TIER_ALIGN, SPW_OBJECT_MAX);
 	s->of_file = calloc(d->map->counts[SPW_POOL_FILES],
 			    sizeof(*s->of_file));
-	s->span = calloc(d->map->counts[SPW_POOL_FILES], sizeof(*s->span));
 	s->places = calloc(d->map->counts[SPW_POOL_CHUNKS],
 			   sizeof(*s->places));
 	s->row = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
@@ -91,7 +111,7 @@ allocate(struct spw_drainer *d)
 		ok &= s->load[i].buf != NULL;
 	}
 	return ok && s->row && s->scratch && s->raw && s->stored && s->of_file &&
-	       s->span && s->places && spw_packer_new(&s->packer) == 0;
+	       s->places && spw_packer_new(&s->packer) == 0;
 }
 
 static void
@@ -114,7 +134,6 @@ release(struct spw_drainer *d)
 	free(s->raw);
 	free(s->stored);
 	free(s->of_file);
-	free(s->span);
 	free(s->places);
 	free(s->held);
 	free(s);
@@ -128,6 +147,7 @@ spw_store_open(struct spw_drainer *d)
 	struct spw_diag diag;
 	int r;
 
+	atomic_store(&d->map->seg->durable, 0);
 	if (!d->map->fixed.tiers[0])
 		return 0;
 	list = malloc(sizeof(*list));
@@ -217,12 +237,29 @@ takes(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 	       l->shunned_until <= spw_now_ms() && has_room(d, level, bytes);
 }
 
+/* The size that the file was cut to since its last object. If something may
+ * have gone home since, which a replay must not cut, this is not told: the
+ * next fsync has home to sync anyway, and no older object may count then. */
+static uint64_t
+take_cut(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_home *h = spw_home_of(d, file);
+	uint64_t low = atomic_exchange(&d->map->files[file].low, 0);
+
+	if (!low)
+		return UINT64_MAX;
+	if (h->named && !h->unsynced)
+		return low - 1;
+	if (d->store->of_file[file])
+		h->doubtful = true;
+	return UINT64_MAX;
+}
+
 static void
 describe(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_store *s = d->store;
 	struct spw_file *f = &d->map->files[down->file];
-	uint64_t low = atomic_exchange(&f->low, 0);
 	struct spw_object *o = &down->o;
 
 	down->file_gen = f->gen;
@@ -231,12 +268,20 @@ describe(struct spw_drainer *d, struct spw_down *down)
 	o->btime = f->btime;
 	o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
 	o->file_size = atomic_load(&f->size);
-	o->cut = low ? low - 1 : UINT64_MAX;
+	o->cut = take_cut(d, down->file);
 	o->wtime = atomic_load(&f->wtime);
 	o->block_size = 0;
 	o->path = s->path;
 	o->path_len = spw_name_copy(f, 0, s->path)
 		      ? (uint32_t)strlen(s->path) : 0;
+}
+
+/* No object tells of the cut: the next one has to. */
+static void
+give_back_cut(struct spw_drainer *d, const struct spw_down *down)
+{
+	if (down->o.cut != UINT64_MAX)
+		spw_file_note_low(&d->map->files[down->file], down->o.cut);
 }
 
 uint8_t *
@@ -252,8 +297,10 @@ spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 			  spw_object_bound(down->o.path_len,
 					   down->o.length) + SPW_TIER_ALIGN))
 			break;
-	if (down->tier == s->nlevels)
+	if (down->tier == s->nlevels) {
+		give_back_cut(d, down);
 		return NULL;
+	}
 	if (s->level[down->tier].pack.codec != SPW_CODEC_NONE)
 		return s->scratch;
 	return (uint8_t *)down->x.buf +
@@ -286,17 +333,17 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 		  spw_object_head_size(down->o.path_len, nblocks);
 	int64_t n = spw_object_encode(s->packer, &down->o, &l->pack,
 				      down->x.buf, s->bound, src);
-	int r;
+	int r = n < 0 ? (int)n : 0;
 
-	if (n < 0)
-		return (int)n;
 	down->x.up = false;
 	down->x.len = (size_t)n;
 	down->x.user = down;
-	r = send(d, down);
+	if (r == 0)
+		r = send(d, down);
 	if (r < 0) {
-		if (r != -ENOSPC)
+		if (n >= 0 && r != -ENOSPC)
 			l->shunned_until = spw_now_ms() + SHUN_MS;
+		give_back_cut(d, down);
 		return r;
 	}
 	l->unsynced = true;
@@ -317,6 +364,9 @@ end(struct spw_drainer *d, struct spw_transfer *x)
 	if (x->err) {
 		d->store->level[down->tier].shunned_until =
 			spw_now_ms() + SHUN_MS;
+		/* Younger ones may be there already. */
+		if (down->o.cut != UINT64_MAX)
+			d->homes[down->file].doubtful = true;
 	} else {
 		atomic_fetch_add(&seg->requests_down, 1);
 		atomic_fetch_add(&seg->bytes_down, down->o.length);
@@ -415,23 +465,22 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	       uint64_t to, void *buf)
 {
 	struct spw_store *s = d->store;
-	const struct spw_held *h = &s->held[held];
-	uint64_t end_at = SPW_MIN(to, h->o->offset + h->o->length);
+	const struct spw_object *o = s->held[held].o;
+	uint64_t end_at = SPW_MIN(to, o->offset + o->length);
 	uint64_t skip, n = end_at - from, bad;
 	struct spw_object_part part;
 	bool direct;
 	int r;
 
-	spw_object_part(h->o, from - h->o->offset, end_at - h->o->offset,
-			&part);
+	spw_object_part(o, from - o->offset, end_at - o->offset, &part);
 	if (part.len > SPW_OBJECT_MAX || part.raw_len > SPW_OBJECT_MAX)
 		return -EBADMSG;
-	r = read_stored(d, h, part.at, part.len);
+	r = read_stored(d, &s->held[held], part.at, part.len);
 	if (r < 0)
 		return r;
-	skip = from - h->o->offset - part.raw_at;
+	skip = from - o->offset - part.raw_at;
 	direct = skip == 0 && part.raw_len <= to - from;
-	r = spw_object_decode(s->packer, h->o, &part, s->stored,
+	r = spw_object_decode(s->packer, o, &part, s->stored,
 			      direct ? buf : s->raw, &bad);
 	if (r < 0)
 		return r;

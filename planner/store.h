@@ -60,17 +60,12 @@ struct spw_level {			/* one of the tiers */
 	bool unsynced;			/* something was put since */
 };
 
-struct spw_span {
-	uint64_t from, to;		/* bytes of a file */
-};
-
 struct spw_store {
 	uint32_t nlevels;
 	struct spw_level level[SPW_TIERS_MAX];
 	struct spw_held *held;		/* number 0 is none */
 	uint32_t nheld, held_cap, held_free;
 	uint32_t *of_file;		/* first held, by file */
-	struct spw_span *span;		/* that they lie in, by file */
 	struct spw_places **places;	/* by chunk */
 	int64_t stamped;		/* ms */
 	struct spw_packer *packer;
@@ -135,10 +130,6 @@ int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 void spw_store_sweep(struct spw_drainer *d);
 void spw_store_forget_chunk(struct spw_drainer *d, uint32_t chunk);
 
-/* Some object of the file may have an older version of the block. */
-bool spw_store_may_have(const struct spw_drainer *d,
-			const struct spw_key *key);
-
 /* The chunk's bytes are on their way home. */
 bool spw_store_is_busy(struct spw_drainer *d, uint32_t chunk);
 void spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy);
@@ -149,12 +140,6 @@ bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 			    uint64_t seq);
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
 void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
-
-/* Objects of the file up to seq, marks left out. */
-uint32_t spw_store_count(struct spw_drainer *d, uint32_t file, uint64_t seq);
-
-/* Whether blocks that are not home lie in one of them. */
-bool spw_store_is_needed(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* Says in the shares that we are at work: who finds them later can tell our
  * changes of a home from those of others after us. */

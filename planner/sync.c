@@ -8,16 +8,17 @@
  * the objects keep the promise. What went home without such a copy needs home
  * itself to be synced, and so does the file's name, once.
  *
- * Where home has become newer than an object in this way, the object must go
- * before we answer, or a recovery would write it over what is newer. So who
- * asked is sent home: his next question lets everything arrive there, and the
- * objects go.
+ * Whoever replays the objects after a reboot puts the youngest that has a byte
+ * over what home has. So an object must not outlive younger bytes that are
+ * promised by home: where that might be, who asked is sent home, and what is
+ * home then takes the place of all objects.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "planner/chunks.h"
 #include "planner/store.h"
+#include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
 #include "shm/ranges.h"
@@ -60,6 +61,32 @@ take_asks(struct spw_drainer *d)
 	return any;
 }
 
+/* Objects may be older than home, or the cut between two of them is lost. */
+static bool
+is_doubtful(struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_home *h = spw_home_of(d, file);
+
+	return d->store->of_file[file] && (h->unsynced || h->doubtful);
+}
+
+static void
+send_home(struct spw_drainer *d)
+{
+	for (uint32_t file = 0; file < d->map->counts[SPW_POOL_FILES];
+	     file++) {
+		struct spw_file *f = &d->map->files[file];
+
+		if (!is_asked(d, file) || !is_doubtful(d, file))
+			continue;
+		d->syncing[file / 64] &= ~(1ull << file % 64);
+		spw_home_of(d, file)->refused = true;
+		atomic_store(&f->sync_err, -EAGAIN);
+		atomic_store(&f->sync_done, d->sync_tickets[file]);
+		spw_sys_futex_wake(&f->sync_done, INT32_MAX);
+	}
+}
+
 static void
 copied(struct spw_drainer *d, struct spw_down *down)
 {
@@ -90,7 +117,8 @@ emit(struct spw_drainer *d, struct gather *g)
 		spw_store_cancel(down);
 	g->any = true;
 	g->from = g->to;
-	d->homes[g->file].logged_size = down->o.file_size;
+	if (!g->err)
+		spw_home_of(d, g->file)->logged_size = down->o.file_size;
 }
 
 static void
@@ -197,7 +225,8 @@ note_size(struct spw_drainer *d, uint32_t file, struct gather *g)
 	const struct spw_file *f = &d->map->files[file];
 
 	if (g->any || (!atomic_load(&f->low) &&
-		       d->homes[file].logged_size == atomic_load(&f->size)))
+		       spw_home_of(d, file)->logged_size ==
+		       atomic_load(&f->size)))
 		return;
 	*g = (struct gather){ .file = file, .err = g->err };
 	emit(d, g);
@@ -222,19 +251,36 @@ copy_file(struct spw_drainer *d, uint32_t file, uint32_t i, uint32_t n)
 	return i;
 }
 
+/* A cut that home has seen, and no object is older than, is forgotten: home
+ * may be the only one that has what was written after it. */
+static int
+fsync_home(struct spw_drainer *d, uint32_t file, int fd, bool forget_cut,
+	   bool *ret_was_cut)
+{
+	struct spw_file *f = &d->map->files[file];
+	uint64_t low = forget_cut ? atomic_exchange(&f->low, 0) : 0;
+	int r = (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
+
+	if (r < 0 && low)
+		spw_file_note_low(f, low - 1);
+	*ret_was_cut = low != 0;
+	return r;
+}
+
 /* Home itself, for what no object has. */
 static int
 sync_home(struct spw_drainer *d, uint32_t file)
 {
-	struct spw_home *h = &d->homes[file];
+	struct spw_home *h = spw_home_of(d, file);
 	int fd = spw_home_open(d, file);
+	bool was_cut;
 	int r;
 
 	if (fd < 0)
 		return fd;
 	if (!h->unsynced && h->named)
 		return 0;
-	r = (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
+	r = fsync_home(d, file, fd, !d->store->of_file[file], &was_cut);
 	if (r == 0) {
 		h->unsynced = false;
 		h->named = true;
@@ -263,14 +309,12 @@ static void
 answer_file(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
-	int err = d->homes[file].stale ? -ESTALE : d->sync_err;
 
-	if (!err) {
+	if (!d->sync_err) {
 		spw_store_promise(d, file);
 		atomic_fetch_add(&d->map->seg->syncs_down, 1);
 	}
-	d->homes[file].in_doubt |= err != 0;
-	atomic_store(&f->sync_err, err);
+	atomic_store(&f->sync_err, d->sync_err);
 	atomic_store(&f->sync_done, d->sync_tickets[file]);
 	spw_sys_futex_wake(&f->sync_done, INT32_MAX);
 }
@@ -283,82 +327,86 @@ spw_sync_serve(struct spw_drainer *d)
 
 	if (!d->store || !take_asks(d))
 		return;
+	SPW_FAILPOINT("sync-asked");
 	d->sync_err = 0;
 	spw_store_reap(d, true);
+	send_home(d);
+	for_asked(d, secure_file);
+	SPW_FAILPOINT("sync-home");
 	n = collect(d);
 	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
 		for (uint64_t bits = d->syncing[w]; bits; bits &= bits - 1)
 			i = copy_file(d, w * 64 + (uint32_t)
 				      __builtin_ctzll(bits), i, n);
-	for_asked(d, secure_file);
+	SPW_FAILPOINT("sync-copied");
 	r = spw_store_sync(d);
 	if (r < 0)
 		d->sync_err = r;
+	SPW_FAILPOINT("sync-durable");
 	for (i = 0; i < n; i++)
 		mark(d, &d->sync_found[i], !d->sync_err);
+	SPW_FAILPOINT("sync-marked");
 	for_asked(d, answer_file);
 }
 
-static void
-marked(struct spw_drainer *d, struct spw_down *down)
+/* The tiers fill up with promises: home is asked to keep them. */
+void
+spw_sync_relieve(struct spw_drainer *d)
 {
-	d->mark = down->x.err ? 0 : spw_store_keep(d, down);
-}
+	struct spw_map *map = d->map;
 
-/* Says durably that all of the file up to seq is home: of several objects an
- * older one must not outlive a newer one. Where no tier takes it they have to
- * go without. */
-static int
-put_mark(struct spw_drainer *d, uint32_t file, uint64_t seq)
-{
-	struct spw_down *down = spw_store_begin(d);
+	if (!spw_store_is_short(d))
+		return;
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+		struct spw_file *f = &map->files[i];
 
-	d->mark = 0;
-	down->file = file;
-	down->over = marked;
-	down->o.offset = down->o.length = 0;
-	down->o.flags = SPW_OBJECT_HOME;
-	if (!spw_store_raw(d, down, true)) {
-		spw_store_cancel(down);
-		return 0;
+		if (!spw_store_has_promised(d, i, UINT64_MAX) ||
+		    atomic_load(&f->asked) != atomic_load(&f->done))
+			continue;
+		atomic_fetch_add(&f->asked, 1);
+		atomic_fetch_or(&map->asks[i / 64], 1ull << i % 64);
 	}
-	if (down->o.cut != UINT64_MAX)	/* is for the next object to tell */
-		spw_gate_note_cut(&d->map->files[file], down->o.cut);
-	down->o.cut = UINT64_MAX;
-	down->o.seq = SPW_MIN(seq, down->o.seq);
-	if (spw_store_put(d, down) < 0) {
-		spw_store_cancel(down);
-		return 0;
-	}
-	return spw_store_sync(d);
 }
 
 int
 spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
-	const struct spw_home *h = &d->homes[file];
-	bool several;
+	struct spw_home *h = spw_home_of(d, file);
+	bool was_cut, unsynced = h->unsynced;
 	int fd, r;
 
-	if (!spw_store_has_promised(d, file, seq))
+	if (!d->store)
 		return 0;
-	if ((h->retry_at > spw_now_ms() && h->gen == d->map->files[file].gen) ||
-	    spw_store_is_needed(d, file, seq))
-		return 0;		/* some of it did not get home */
-	several = spw_store_count(d, file, seq) > 1;
+	if (!spw_store_has_promised(d, file, seq) && !h->refused) {
+		r = h->dropped ? spw_store_sync(d) : 0;
+		h->dropped &= r < 0;
+		return r;
+	}
 	fd = spw_home_open(d, file);
-	r = fd < 0 ? fd : (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
+	r = fd < 0 ? fd : fsync_home(d, file, fd, true, &was_cut);
 	if (r < 0)
 		return r;
-	d->homes[file].unsynced = false;
-	d->mark = 0;
-	if (several)
-		r = put_mark(d, file, seq);
-	if (r < 0)
-		return r;
+	h->unsynced = h->refused = false;
+	SPW_FAILPOINT("sync-release");
 	spw_store_release(d, file, seq);
+	SPW_FAILPOINT("sync-released");
+	/* What came down meanwhile may be older than what went home. */
+	h->doubtful = d->store->of_file[file] &&
+		      (h->doubtful || was_cut || unsynced);
 	r = spw_store_sync(d);
-	if (d->mark && r == 0)
-		spw_store_lapse(d, d->mark);
+	h->dropped = r < 0;
 	return r;
+}
+
+void
+spw_sync_release_settled(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	uint64_t seq = atomic_load(&map->seg->sequence);
+
+	for (uint32_t i = 0; d->store && i < map->counts[SPW_POOL_FILES]; i++)
+		if (d->store->of_file[i] &&
+		    !spw_file_is_unsettled(&map->files[i]) &&
+		    !(atomic_load(&map->files[i].flags) & SPW_FILE_UNLINKED))
+			(void)spw_sync_release(d, i, seq);
 }

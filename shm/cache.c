@@ -195,6 +195,10 @@ put(struct spw_me *me, uint32_t idx, struct piece *p,
 	bool below = spw_below_any(&me->map->files[key->file]) &&
 		     spw_below_has(me->map, key);
 
+	if (below && spw_block_is_dirty(&me->map->blocks[idx])) {
+		spw_below_clear(me->map, key);	/* left by one who died */
+		below = false;
+	}
 	if (is_whole(p))
 		put_whole(me, idx, p);
 	else if (below && !put_piece_on_copy(me, idx, p))
@@ -239,11 +243,22 @@ keep_slots(struct spw_me *me, const struct batch *batch)
 	}
 }
 
+/* Whether it would move the end under somebody who appends there. */
+static bool
+is_in_the_way(const struct spw_file *f, const struct spw_target *t,
+	      const struct batch *batch)
+{
+	return atomic_load_explicit(&f->flags, memory_order_relaxed) &
+	       SPW_FILE_APPENDED && !t->end_locked &&
+	       end_of(&batch->piece[batch->n - 1]) > atomic_load(&f->size);
+}
+
 /* Publishes from piece *i on; bytes published are added to *ret_done. */
 static int
-publish(struct spw_me *me, uint32_t file, struct batch *batch,
+publish(struct spw_me *me, const struct spw_target *t, struct batch *batch,
 	uint64_t *ret_done)
 {
+	uint32_t file = t->file;
 	struct spw_file *f = &me->map->files[file];
 	uint64_t done = 0;
 	int r = 0;
@@ -251,6 +266,8 @@ publish(struct spw_me *me, uint32_t file, struct batch *batch,
 	spw_gate_pass(me, file);
 	if (atomic_load_explicit(&f->bypass, memory_order_relaxed))
 		r = -ESTALE;		/* left the cache while we copied */
+	else if (SPW_UNLIKELY(is_in_the_way(f, t, batch)))
+		r = -EAGAIN;
 	for (uint32_t i = 0; i < batch->n && r == 0; i++) {
 		r = publish_one(me, file, &batch->piece[i]);
 		if (r == 0)
@@ -376,7 +393,7 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 			break;
 		}
 		copy_in(me, &batch, from);
-		r = publish(me, t->file, &batch, &done);
+		r = publish(me, t, &batch, &done);
 		from += done;
 		off += done;
 		left -= done;

@@ -11,11 +11,14 @@ struct spw_target {
 	uint32_t file;
 	int fd;
 	bool readable;			/* fd may be read */
+	bool end_locked;		/* the caller holds file.append */
 };
 
 /*
  * Writes all n bytes into the segment. Returns n, fewer when room ran out on
  * the way, or a negative errno: -ENOBUFS, no room and nothing was written;
+ * -EAGAIN, it moves the end of a file that others append to, and file.append
+ * is not held;
  * -EFAULT for pointers that cannot be. When it returns n the bytes survive
  * the death of any process, and every process of the job reads them.
  */

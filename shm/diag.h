@@ -30,15 +30,18 @@
 	C(E112) /* capacity over the free space of a directory */ \
 	C(E113) /* tier directory below a managed path */ \
 	C(E150) /* RAM tier does not fit */ \
+	C(W152) /* RAM tier is small for want of shared memory */ \
 	C(E151) /* segment cannot be made or looked for */ \
 	C(W160) /* segment left over from a dead job */ \
 	C(W161) /* segment cannot be read */ \
 	C(W162) /* not everything is home */ \
 	C(E163) /* no such job */ \
 	C(E164) /* the job is alive */ \
-	C(W165) /* shares in use, or not to be opened */ \
-	C(W166) /* bytes in a tier cannot go to their file */ \
-	C(W167) /* damaged in a tier */ \
+	C(W165) /* a dead job's bytes come home before a file is opened */ \
+	C(W166) /* table of claims cannot be used */ \
+	C(W167) /* shares in use, or not to be opened */ \
+	C(W168) /* bytes in a tier cannot go to their file */ \
+	C(W169) /* damaged in a tier */ \
 	C(E170) /* program is statically linked */ \
 	C(E171) /* program gains rights: set-uid, capabilities */ \
 	C(E172) /* program uses another C library */ \

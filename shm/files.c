@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "shm/claims.h"
 #include "shm/failpoint.h"
 #include "shm/lane.h"
 #include "shm/lock.h"
@@ -81,6 +82,30 @@ fill(struct spw_file *f, const struct spw_file_seen *seen)
 	f->opens = 1;
 }
 
+/* What the kernel shows now counts where that seen at the open is too old. */
+static void
+look_again(struct spw_file *f, int fd)
+{
+	struct stat st;
+
+	if (spw_sys_fstat(fd, &st) < 0)
+		return;
+	atomic_store(&f->size, (uint64_t)st.st_size);
+	atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
+	atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
+}
+
+/* Sets who serves the file, and says whether that is contested. */
+static int
+begin(struct spw_file *f, const struct spw_file_seen *seen, int claimed)
+{
+	if (claimed == SPW_CLAIM_STALE)
+		look_again(f, seen->fd);
+	atomic_store(&f->bypass, claimed == SPW_CLAIM_CONTESTED
+		     ? SPW_BYPASS_OTHER_JOB : SPW_BYPASS_NONE);
+	return claimed == SPW_CLAIM_CONTESTED;
+}
+
 /* With no record to tell the size, the kernel's counts; but not one from
  * before a record came to its end. */
 static bool
@@ -95,6 +120,7 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 {
 	struct spw_map *map = me->map;
 	uint32_t file;
+	int claimed;
 
 	if (strlen(seen->path) >= SPW_FILE_PATH)
 		return -ENAMETOOLONG;
@@ -102,7 +128,14 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 		return -ESTALE;
 	if (!spw_pool_take(me, SPW_POOL_FILES, 1, &file))
 		return -ENOSPC;
+	claimed = spw_claim(map, &seen->id, seen->dropped);
+	if (claimed < 0) {
+		spw_pool_give(me, SPW_POOL_FILES, file);
+		return claimed;
+	}
+	SPW_FAILPOINT("file-claimed");
 	fill(&map->files[file], seen);
+	claimed = begin(&map->files[file], seen, claimed);
 	atomic_store(&map->files[file].next,
 		     atomic_load(&map->fbuckets[bucket]));
 	SPW_FAILPOINT("file-link");
@@ -112,22 +145,30 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 	spw_pool_use(map, SPW_POOL_FILES, file, 0);
 	atomic_fetch_add(&map->seg->files_managed, 1);
 	*ret_file = file;
-	return 0;
+	return claimed;
 }
 
-/* The first to open it again: the reason to leave it to the kernel is gone. */
+/* The first to open it again: the reason to leave it to the kernel is gone,
+ * unless others have it by now. One that is cached is ours alone. */
 static int
 reopen(struct spw_me *me, struct spw_file *f, const struct spw_file_seen *seen)
 {
+	int claimed;
+
 	if (atomic_load(&f->bypass) && is_outdated(me, seen))
 		return -ESTALE;
 	f->holder_pid = seen->pid;
 	f->holder_fd = seen->fd;
-	if (atomic_exchange(&f->bypass, SPW_BYPASS_NONE)) {
-		atomic_store(&f->size, seen->size);
-		atomic_store(&f->home_mtime, seen->mtime);
-	}
-	return 0;
+	atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_APPENDED);
+	if (!atomic_load(&f->bypass))
+		return 0;
+	claimed = spw_claim(me->map, &seen->id, seen->dropped);
+	if (claimed < 0)
+		return 0;
+	atomic_store(&f->size, seen->size);
+	atomic_store(&f->home_mtime, seen->mtime);
+	atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_VISITED);
+	return begin(f, seen, claimed);
 }
 
 /* Inode numbers come back soon after a file is gone. The record is that of
@@ -141,8 +182,8 @@ is_reused(const struct spw_file *f, const struct spw_file_seen *seen)
 	       !atomic_load(&f->opens);
 }
 
-uint32_t
-spw_file_take(struct spw_me *me, const struct spw_file_id *id)
+static uint32_t
+take(struct spw_me *me, const struct spw_file_id *id, uint32_t flags)
 {
 	uint32_t bucket = bucket_of(me->map, id);
 	struct spw_lock *lock = lock_of(me->map, bucket);
@@ -151,11 +192,47 @@ spw_file_take(struct spw_me *me, const struct spw_file_id *id)
 	spw_guard_enter();
 	spw_lock(me, SPW_LOCK_FBUCKET, lock);
 	file = walk(me->map, bucket, id);
-	if (file != SPW_NONE)
+	if (file != SPW_NONE) {
 		atomic_fetch_add(&me->map->files[file].opens, 1);
+		spw_file_flag(&me->map->files[file], flags);
+	}
 	spw_unlock(lock);
 	spw_guard_leave();
 	return file;
+}
+
+uint32_t
+spw_file_take(struct spw_me *me, const struct spw_file_id *id)
+{
+	return take(me, id, 0);
+}
+
+uint32_t
+spw_file_visit(struct spw_me *me, const struct spw_file_id *id)
+{
+	return take(me, id, SPW_FILE_VISITED);
+}
+
+bool
+spw_file_return(struct spw_me *me, uint32_t file, int fd)
+{
+	struct spw_file *f = &me->map->files[file];
+	struct spw_file_id id = { f->dev, f->ino };
+	struct spw_lock *lock = lock_of(me->map, bucket_of(me->map, &id));
+	bool ours;
+
+	spw_guard_enter();
+	spw_lock(me, SPW_LOCK_FBUCKET, lock);
+	ours = atomic_load(&f->opens) == 1 &&
+	       atomic_load(&f->bypass) == SPW_BYPASS_OTHER_JOB &&
+	       !(atomic_load(&f->flags) & SPW_FILE_VISITED);
+	if (ours) {
+		look_again(f, fd);
+		atomic_store(&f->bypass, SPW_BYPASS_NONE);
+	}
+	spw_unlock(lock);
+	spw_guard_leave();
+	return ours;
 }
 
 static void
@@ -187,6 +264,11 @@ spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 
 	spw_guard_enter();
 	spw_lock(me, SPW_LOCK_FBUCKET, lock);
+	if (atomic_load(&me->map->seg->closed)) {
+		spw_unlock(lock);
+		spw_guard_leave();
+		return -ESHUTDOWN;
+	}
 	file = walk(me->map, bucket, &seen->id);
 	if (file != SPW_NONE && is_reused(&me->map->files[file], seen)) {
 		/* The flag first: it tells the drainer to let go of what
@@ -203,12 +285,14 @@ spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 
 		if (atomic_fetch_add(&f->opens, 1) == 0)
 			r = reopen(me, f, seen);
+		else
+			r = atomic_load(&f->bypass) == SPW_BYPASS_OTHER_JOB;
 		if (r < 0)
 			atomic_fetch_sub(&f->opens, 1);
 	}
 	spw_unlock(lock);
 	spw_guard_leave();
-	if (r == 0)
+	if (r >= 0)
 		*ret_file = file;
 	return r;
 }
@@ -221,14 +305,17 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 	struct spw_file_id id = { f->dev, f->ino };
 	uint32_t bucket = bucket_of(me->map, &id);
 	struct spw_lock *lock = lock_of(me->map, bucket);
+	_Atomic uint32_t *owner = &me->map->owners[SPW_POOL_FILES][file];
+	bool idle, found;
 	uint32_t flags;
-	bool idle;
 
 	spw_guard_enter();
 	spw_lock(me, SPW_LOCK_FBUCKET, lock);
 	flags = atomic_load(&f->flags);
 	/* One that is not found was replaced by another with its number. */
-	idle = (walk(me->map, bucket, &id) == file ||
+	found = walk(me->map, bucket, &id) == file;
+	idle = atomic_load(owner) & SPW_IN_USE &&
+	       (found ||
 		(flags & SPW_FILE_UNLINKED && id.ino && f->ino == id.ino)) &&
 	       !atomic_load(&f->opens) && !atomic_load(&f->nblocks) &&
 	       !atomic_load(&f->nchunks) &&
@@ -237,26 +324,35 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 		if (flags & SPW_FILE_DIRTIED || atomic_load(&f->bypass) ||
 		    spw_lock_word(&f->gate))	/* it was closed once */
 			atomic_fetch_add(&me->map->seg->parted, 1);
+		/* Ours first: if we die it is in use again while it is still
+		 * linked, and free when it is not. */
+		atomic_store(owner, SPW_OWNER(me->lane_no));
+		SPW_FAILPOINT("file-unlink");
 		unlink_file(me, bucket, file);
 		SPW_FAILPOINT("file-unlinked");
 		f->ino = 0;
 		f->gen++;
 		spw_pool_give(me, SPW_POOL_FILES, file);
+		if (found)
+			spw_claim_drop(me->map, &id);
 	}
 	spw_unlock(lock);
 	spw_guard_leave();
 	return idle;
 }
 
-void
+uint32_t
 spw_file_close(struct spw_me *me, uint32_t file)
 {
 	struct spw_file *f = &me->map->files[file];
+	uint32_t opens;
 
 	if (atomic_load(&f->bypass))
 		atomic_fetch_add(&me->map->seg->parted, 1);
-	if (atomic_fetch_sub(&f->opens, 1) == 1)
+	opens = atomic_fetch_sub(&f->opens, 1);
+	if (opens == 1)
 		reap_if(me, file, SPW_FILE_DIRTIED);
+	return opens - 1;
 }
 
 bool
@@ -287,8 +383,24 @@ spw_files_keep_linked(struct spw_me *me, uint32_t dead_no)
 void
 spw_file_fail(struct spw_file *f, int err)
 {
+	int64_t wtime = atomic_load(&f->wtime);
+	bool is_known = atomic_load(&f->fails) &&
+			atomic_load(&f->err) == err &&
+			atomic_load(&f->err_wtime) == wtime;
+
 	atomic_store(&f->err, err);
-	atomic_fetch_add(&f->err_seq, 1);
+	atomic_store(&f->err_wtime, wtime);
+	atomic_store(&f->full, err == ENOSPC || err == EDQUOT ? err : 0);
+	atomic_fetch_add(&f->fails, 1);
+	if (!is_known)
+		atomic_fetch_add(&f->err_seq, 1);
+}
+
+void
+spw_file_heal(struct spw_file *f)
+{
+	if (SPW_UNLIKELY(atomic_load(&f->full)))
+		atomic_store(&f->full, 0);
 }
 
 int
@@ -369,7 +481,7 @@ spw_bypass_name(enum spw_bypass why)
 		"none", "mmap", "direct", "sync", "stdio", "freopen", "exec",
 		"io_uring", "aio", "no-room", "no-reopen", "rlimit",
 		"scm-rights", "tmpfile", "path-too-long", "clone", "lease",
-		"sendfile", "outside",
+		"sendfile", "outside", "other-job",
 	};
 
 	return why < SPW_BYPASS_COUNT ? names[why] : "unknown";

@@ -15,6 +15,7 @@ struct spw_file_seen {
 	struct spw_file_id id;
 	int64_t btime, mtime;		/* ns; btime 0: unknown */
 	uint64_t size;
+	uint32_t dropped;		/* of claims.h, before the look */
 	uint32_t parted;		/* seg.parted, read before the rest */
 	const char *path;		/* absolute */
 	uint32_t pid;			/* a holder: its process and fd */
@@ -25,8 +26,11 @@ struct spw_file_seen {
 uint32_t spw_file_find(struct spw_map *map, const struct spw_file_id *id);
 
 /* Finds or makes the record and counts one more description open on it.
- * -ENOSPC: no record free. -ENAMETOOLONG: the path does not fit. -ESTALE: the
- * file may have changed through us after it was seen, look again. */
+ * 1: other jobs claim the file too, and the kernel serves it until they have
+ * left it and spw_file_return says so. -ENOSPC: no record or claim free.
+ * -ENAMETOOLONG: the path does not fit. -ESTALE: the file may have changed
+ * through us after it was seen, look again. -ESHUTDOWN: the segment is
+ * closed. */
 int spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 		  uint32_t *ret_file);
 
@@ -34,9 +38,17 @@ int spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
  * works on it by name; ends with spw_file_close. SPW_NONE: there is none. */
 uint32_t spw_file_take(struct spw_me *me, const struct spw_file_id *id);
 
-/* One description fewer. A record that was never written goes at once, others
- * when the drainer has settled them. */
-void spw_file_close(struct spw_me *me, uint32_t file);
+/* The same for a visitor from another job, which is noted. */
+uint32_t spw_file_visit(struct spw_me *me, const struct spw_file_id *id);
+
+/* After the other jobs have left the file: caches it, as the kernel shows it
+ * now, if the caller is the only one who has it open and no visitor came
+ * meanwhile. */
+bool spw_file_return(struct spw_me *me, uint32_t file, int fd);
+
+/* One description fewer; returns how many are left. A record that was never
+ * written goes at once, others when the drainer has settled them. */
+uint32_t spw_file_close(struct spw_me *me, uint32_t file);
 
 /* Frees the record if nothing is open on it and no block belongs to it. */
 bool spw_file_reap(struct spw_me *me, uint32_t file);
@@ -44,8 +56,12 @@ bool spw_file_reap(struct spw_me *me, uint32_t file);
 /* For spw_lane_adopt: records the dead lane had linked are in use. */
 void spw_files_keep_linked(struct spw_me *me, uint32_t dead_no);
 
-/* Notes a write-back error: it comes out once per description. */
+/* Notes a write-back error: it comes out once per description. The same bytes
+ * failing again are no news. */
 void spw_file_fail(struct spw_file *f, int err);
+
+/* Bytes went home: there is room again. */
+void spw_file_heal(struct spw_file *f);
 
 /* The positive errno this description has not been told yet, or 0. */
 int spw_ofd_error(struct spw_map *map, struct spw_ofd *ofd);
@@ -85,6 +101,17 @@ spw_file_flag(struct spw_file *f, uint32_t flags)
 		/* Unless it was faster and has cleared both just now. */
 		atomic_fetch_or(&f->flags, flags);
 	}
+}
+
+/* The file was cut: for whoever replays its objects. */
+static inline void
+spw_file_note_low(struct spw_file *f, uint64_t size)
+{
+	uint64_t low = atomic_load(&f->low);
+
+	while ((!low || size + 1 < low) &&
+	       !atomic_compare_exchange_weak(&f->low, &low, size + 1))
+		;
 }
 
 /* The kernel's ctime before a change of ours: if it is not the one that our

@@ -165,12 +165,12 @@ spw_gate_ask(struct spw_me *me, uint32_t file)
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
 	const struct question q = { map->asks, &f->asked, &f->done };
-	uint32_t seq = atomic_load(&f->err_seq);
+	uint32_t fails = atomic_load(&f->fails);
 	int r = ask(map, file, &q);
 
 	if (r < 0)
 		return r;
-	return atomic_load(&f->err_seq) == seq ? 0 : -atomic_load(&f->err);
+	return atomic_load(&f->fails) == fails ? 0 : -atomic_load(&f->err);
 }
 
 int
@@ -252,6 +252,9 @@ raise_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 			change.after.dirty.r[0] =
 				(struct spw_range){ 0, (uint16_t)at };
 			spw_block_commit(me, idx, &change);
+			SPW_FAILPOINT("cut-raised");
+			spw_file_flag(&me->map->files[key->file],
+				      SPW_FILE_UNSETTLED);
 			spw_below_clear(me->map, key);
 		}
 		spw_unlock(&b->lock);
@@ -280,16 +283,6 @@ cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 }
 
 void
-spw_gate_note_cut(struct spw_file *f, uint64_t size)
-{
-	uint64_t low = atomic_load(&f->low);
-
-	while ((!low || size + 1 < low) &&
-	       !atomic_compare_exchange_weak(&f->low, &low, size + 1))
-		;
-}
-
-void
 spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 {
 	struct spw_file *f = &me->map->files[file];
@@ -303,7 +296,7 @@ spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 	SPW_FAILPOINT("cut-block");
 	spw_gate_drop(me, file, key.number + (rest != 0));
 	SPW_FAILPOINT("cut-dropped");
-	spw_gate_note_cut(f, size);
+	spw_file_note_low(f, size);
 	atomic_store(&f->size, size);
 }
 
@@ -355,6 +348,19 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	spw_unlock(&f->append);
 	spw_guard_leave();
 	return r;
+}
+
+void
+spw_gate_appends(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	if (atomic_load(&f->flags) & SPW_FILE_APPENDED)
+		return;
+	spw_file_flag(f, SPW_FILE_APPENDED);
+	/* Those who are inside have looked at the flag before it was set. */
+	spw_gate_close(me, file);
+	spw_gate_open(me, file);
 }
 
 bool

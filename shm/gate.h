@@ -57,9 +57,6 @@ extern int (*spw_gate_need_drainer)(struct spw_map *map);
  * gone. Gate closed and drainer held, or nothing dirty. */
 void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
 
-/* For whoever replays the file's objects: it was cut to this size. */
-void spw_gate_note_cut(struct spw_file *f, uint64_t size);
-
 /* Forgets everything at and after size, blocks and ranges; gate closed,
  * drainer held. Sets file.size. */
 void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
@@ -83,6 +80,11 @@ spw_gate_wake(struct spw_map *map)
 
 /* Wakes it even if it only waits for its delay to pass. */
 void spw_gate_hurry(struct spw_map *map);
+
+/* Before somebody may append to the file: from now on who moves its end holds
+ * file.append, as appenders do, so that none of them finds an end that is not
+ * there any more. */
+void spw_gate_appends(struct spw_me *me, uint32_t file);
 
 /* Waits up to ms for slots to come free; false when none did. */
 bool spw_gate_wait_room(struct spw_me *me, int ms);

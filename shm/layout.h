@@ -243,6 +243,8 @@ enum spw_file_flag {
 	SPW_FILE_TIMES = 8,		/* wtime counts, not the kernel's mtime */
 	SPW_FILE_PINNED = 16,		/* its blocks are not evicted */
 	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
+	SPW_FILE_VISITED = 64,		/* another job asked us to leave it */
+	SPW_FILE_APPENDED = 128,	/* somebody appends: see spw_gate_appends */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -253,7 +255,7 @@ enum spw_bypass {
 	SPW_BYPASS_NO_REOPEN, SPW_BYPASS_RLIMIT,
 	SPW_BYPASS_SCM_RIGHTS, SPW_BYPASS_TMPFILE, SPW_BYPASS_PATH_TOO_LONG,
 	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_SENDFILE,
-	SPW_BYPASS_OUTSIDE, SPW_BYPASS_COUNT
+	SPW_BYPASS_OUTSIDE, SPW_BYPASS_OTHER_JOB, SPW_BYPASS_COUNT
 };
 
 struct spw_file {
@@ -273,6 +275,7 @@ struct spw_file {
 	_Atomic int64_t home_mtime;	/* mtime last seen or set at home */
 	_Atomic int64_t set_mtime;	/* wtime as utimens left it */
 	_Atomic int64_t set_ctime;	/* last change that was not a write */
+	_Atomic int64_t err_wtime;	/* wtime at the last failure */
 	_Atomic uint64_t cut;		/* truncation under way: size + 1 */
 	_Atomic uint32_t hold;		/* drainer keeps off; lane + 1 */
 	_Atomic uint32_t inflight;	/* blocks the drainer is writing */
@@ -281,6 +284,8 @@ struct spw_file {
 	_Atomic uint32_t handled;	/* drainer epoch that has it open */
 	_Atomic int32_t err;		/* last write-back errno, positive */
 	_Atomic uint32_t err_seq;	/* bumped with each new error */
+	_Atomic uint32_t fails;		/* bumped with each failure, old or new */
+	_Atomic int32_t full;		/* ENOSPC or EDQUOT while home is */
 	_Atomic uint32_t err_seen;	/* someone was told of err_seq */
 	uint32_t holder_pid;		/* a process that has it open, */
 	int32_t holder_fd;		/* under this descriptor */
@@ -293,7 +298,7 @@ struct spw_file {
 	_Atomic uint64_t low;		/* size + 1 it was cut to since the
 					 * last object; 0: it was not */
 	_Atomic int32_t sync_err;	/* negative errno; ask home then */
-	uint8_t pad[52];
+	uint8_t pad[36];
 	char path[SPW_FILE_PATH];
 };
 static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
@@ -379,6 +384,9 @@ struct spw_seg {
 	_Atomic uint32_t attached;	/* attach count, for a run's handshake */
 	_Atomic uint32_t closing;	/* the run is over: drain at once */
 	_Atomic uint32_t settled;	/* bumped before files count as home */
+	_Atomic uint32_t closed;	/* no file is managed any more */
+	_Atomic uint32_t claims_job;	/* entry + 1 in the table of claims */
+	_Atomic uint32_t claims_gen;	/* and the generation it has there */
 	_Atomic uint32_t parted;	/* bumped before changed files are the
 					 * kernel's alone again */
 	_Atomic uint32_t wants;		/* bumped with every want */

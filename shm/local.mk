@@ -8,6 +8,8 @@ shm_sources = \
 	shm/blocks.h \
 	shm/cache.c \
 	shm/cache.h \
+	shm/claims.c \
+	shm/claims.h \
 	shm/codecs.h \
 	shm/conf.c \
 	shm/conf.h \

@@ -20,6 +20,7 @@
 enum {
 	LANES = 4096, PROCS = 1024, MAPS = 4096,
 	FILES_MIN = 1024, FILES_MAX = 65536,
+	SLOTS_MIN = 256,		/* 1 MiB: SPW_RAM_MIN */
 	GROW_MAX = 16384,		/* items at once: 64 MiB of slots */
 	CHUNKS_MIN = 64, CHUNKS_MAX = 1 << 23,
 };
@@ -64,8 +65,8 @@ spw_seg_path(const char *dir, const char *job, char *buf, size_t cap)
 	return t.cut ? -ENAMETOOLONG : 0;
 }
 
-static int
-read_boot_id(char id[40])
+int
+spw_seg_boot_id(char id[40])
 {
 	int fd = spw_sys_open("/proc/sys/kernel/random/boot_id",
 			      O_RDONLY | O_CLOEXEC, 0);
@@ -136,7 +137,7 @@ static void
 lay_out(struct spw_seg_fixed *f, const struct spw_seg_request *req)
 {
 	uint32_t nslots = (uint32_t)spw_round_up(
-		SPW_MAX(req->bytes >> SPW_BLOCK_SHIFT, 1024), 64);
+		SPW_MAX(req->bytes >> SPW_BLOCK_SHIFT, SLOTS_MIN), 64);
 	uint32_t nfiles = (uint32_t)spw_round_up(
 		SPW_MIN(SPW_MAX(nslots / 16, FILES_MIN), FILES_MAX), 64);
 	const uint32_t counts[SPW_POOL_COUNT] = {
@@ -399,10 +400,12 @@ fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f)
 	map->seg->crc = spw_crc32c(0, f, sizeof(*f));
 	point(map, base, f);
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
-		r = reserve(map, fd, i, 0, pool_shape[i].first);
+		uint32_t first = SPW_MIN(pool_shape[i].first, map->counts[i]);
+
+		r = reserve(map, fd, i, 0, first);
 		if (r < 0)
 			return r;
-		announce(map, i, 0, pool_shape[i].first);
+		announce(map, i, 0, first);
 	}
 	return 0;
 }
@@ -426,7 +429,7 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 	spw_text_put(&tiers, req->tiers ? req->tiers : "");
 	if (tiers.cut)
 		return -ENAMETOOLONG;
-	read_boot_id(f.boot_id);
+	spw_seg_boot_id(f.boot_id);
 	lay_out(&f, req);
 	r = spw_sys_ftruncate(fd, f.size);
 	if (r < 0)
@@ -440,21 +443,28 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 	return r;
 }
 
-static int
-publish(struct spw_map *map, int fd)
+int
+spw_seg_link(int fd, const char *path)
 {
 	char self[40];
 	struct spw_text t;
+
+	spw_text_init(&t, self, sizeof(self));
+	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
+	return (int)spw_syscall(SYS_linkat, AT_FDCWD, (long)self, AT_FDCWD,
+				(long)path, AT_SYMLINK_FOLLOW, 0);
+}
+
+static int
+publish(struct spw_map *map, int fd)
+{
 	struct stat st;
 	int r = spw_sys_fstat(fd, &st);
 
 	if (r < 0)
 		return r;
 	map->ino = st.st_ino;
-	spw_text_init(&t, self, sizeof(self));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
-	return (int)spw_syscall(SYS_linkat, AT_FDCWD, (long)self, AT_FDCWD,
-				(long)map->path, AT_SYMLINK_FOLLOW, 0);
+	return spw_seg_link(fd, map->path);
 }
 
 int
@@ -510,7 +520,7 @@ check(int fd, struct spw_seg_fixed *ret_fixed, uint64_t *ret_ino)
 		return -EBADMSG;
 	if (head.fixed.uid != st.st_uid)
 		return -EPERM;
-	if (read_boot_id(boot_id) == 0 &&
+	if (spw_seg_boot_id(boot_id) == 0 &&
 	    memcmp(boot_id, head.fixed.boot_id, sizeof(boot_id)))
 		return -ESTALE;
 	*ret_fixed = head.fixed;

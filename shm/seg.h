@@ -31,6 +31,7 @@ struct spw_map {			/* this process's mapping */
 	uint32_t bucket_mask, fbucket_mask, cbucket_mask;
 	struct spw_seg_fixed fixed;	/* as it was checked */
 	uint64_t ino;			/* of the segment file */
+	struct spw_claims *claims;	/* shm/claims.h; NULL: not yet */
 	_Atomic uint64_t mapped[1024];	/* bit: 64 slots this process touched */
 	char path[SPW_SEG_PATH_MAX];
 };
@@ -60,6 +61,13 @@ struct spw_seg_request {
 /* Writes the path of a job's segment, DIR/spillway.UID/JOB.seg.
  * -ENAMETOOLONG when it does not fit. */
 int spw_seg_path(const char *dir, const char *job, char *buf, size_t cap);
+
+/* The kernel's, as text filled up with zeros; what it cannot be read from
+ * counts as empty. */
+int spw_seg_boot_id(char id[40]);
+
+/* Gives a name to a file that has none. -EEXIST. */
+int spw_seg_link(int fd, const char *path);
 
 /* Creates a segment and maps it. It is built under another name and linked,
  * so nobody sees half of one. -EEXIST: there is one already. -ENOSPC, ENOMEM:

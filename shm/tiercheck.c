@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define RAM_AUTO_MOST (UINT64_C(4) << 30)
+#define RAM_SMALL (UINT64_C(16) << 20)	/* worth a word */
 
 struct check {
 	struct spw_tierlist *list;
@@ -106,6 +107,17 @@ least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Nobody asked for a size, so the program runs with what there is. */
+static void
+warn_small(struct check *c, uint64_t shm_free)
+{
+	spw_diag_begin(c->diag, SPW_WARNING, SPW_W152);
+	spw_diag_subject(c->diag, "tier ram");
+	spw_diag_cause(c->diag, "takes only %z, %e has %z free",
+		       c->tier->capacity, c->where->shm_dir, shm_free);
+	spw_diag_hint(c->diag, "make room there (docker run --shm-size=10g)");
+}
+
 static int
 check_ram(struct check *c)
 {
@@ -132,7 +144,11 @@ check_ram(struct check *c)
 		t->capacity = SPW_RAM_MIN;
 	if (t->capacity > shm_free)
 		return blame_shm(c, shm_free);
-	return t->capacity > memory ? blame_memory(c, memory) : 0;
+	if (t->capacity > memory)
+		return blame_memory(c, memory);
+	if (t->cap == SPW_CAP_AUTO && shm_free / 2 < RAM_SMALL)
+		warn_small(c, shm_free);
+	return 0;
 }
 
 static void

@@ -36,7 +36,9 @@ enum spw_tierspec_kind {
 };
 
 /* The kinds this build implements, and all, one bit each. */
-#define SPW_KINDS_AVAILABLE (1u << SPW_KIND_RAM | 1u << SPW_KIND_NVME)
+#define SPW_KINDS_AVAILABLE                                            \
+	(1u << SPW_KIND_RAM | 1u << SPW_KIND_NVME | 1u << SPW_KIND_PMEM | \
+	 1u << SPW_KIND_BB)
 #define SPW_KINDS_ALL ((1u << SPW_KINDS) - 1)
 
 enum spw_tierspec_codec {		/* pinned by an option */

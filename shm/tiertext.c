@@ -25,15 +25,6 @@ put_escaped(struct spw_text *t, const char *s)
 }
 
 static void
-put_level(struct spw_text *t, int level)
-{
-	spw_text_putc(t, '=');
-	if (level < 0)
-		spw_text_putc(t, '-');
-	spw_text_u64(t, (uint64_t)(level < 0 ? -level : level));
-}
-
-static void
 put_tier(struct spw_text *t, const struct spw_tierlist *list,
 	 const struct spw_tierspec *tier)
 {
@@ -45,8 +36,8 @@ put_tier(struct spw_text *t, const struct spw_tierlist *list,
 		spw_text_fmt(t, "@%lB", tier->capacity);
 	if (tier->codec != SPW_PIN_NONE) {
 		spw_text_fmt(t, "+%s", spw_tierspec_codec_name(tier->codec));
-		if (tier->level >= 0)
-			put_level(t, tier->level);
+		if (tier->level != SPW_LEVEL_DEFAULT)
+			spw_text_fmt(t, "=%d", tier->level);
 	}
 	for (int i = 0; i < SPW_KEYS; i++) {
 		const char *value = spw_tierspec_value(list, tier, i);

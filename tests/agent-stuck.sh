@@ -4,8 +4,7 @@
 
 . tests/functions.sh
 segment=$SPILLWAY_SHM_DIR/spillway.$(id -u)/$SPILLWAY_JOB.seg
-echo eio-after=0 >"$scratch/control"
-slow_mount control="$scratch/control"
+slow_mount eio-after=0
 head -c 100000 /dev/urandom >"$scratch/data"
 cd "$scratch/slow"
 
@@ -40,11 +39,11 @@ leaves()
 leave_behind told
 kill -TERM $(agent)
 leaves "when told to"
-echo eio-after=-1 >"$scratch/control"
+echo eio-after=-1 >.slowfs-control
 "$spillway" recover -y >/dev/null
 same_bytes told "$scratch/data"
 
-echo eio-after=0 >"$scratch/control"
+echo eio-after=0 >.slowfs-control
 leave_behind deleted
 rm "$segment"
 leaves "when its segment is gone"

@@ -62,7 +62,7 @@ flip 7
 find "$scratch/disk" -type f -exec cksum {} + >sums
 fails_with 1 check >out 2>err
 grep -q '2 objects, .*: 1 damaged' out || fail "$(cat out)"
-grep -q "$PWD/file: bytes 70000 to 120000, tier nvme, .*damaged.*W167" err ||
+grep -q "$PWD/file: bytes 70000 to 120000, tier nvme, .*damaged.*W169" err ||
 	fail "$(cat err)"
 fails_with 1 check --json harm >out 2>err
 grep -q '"offset": 70000' out || fail "$(cat out)"

@@ -8,17 +8,19 @@ unset SPILLWAY_JOB
 # refused STATUS CODE TEXT ARGUMENT...: run ends so, and the program never ran.
 refused()
 {
-	local status=$1 code=$2 text=$3
+	local status=$1 code=$2 text=$3 ended=0
 
 	shift 3
-	fails_with "$status" "$spillway" run "$@" 2>err >out
+	"$spillway" run "$@" 2>err >out || ended=$?
+	[ $ended = "$status" ] || fail "$*: ended with $ended: $(cat err)"
 	grep -q "^spillway: error: .*$text" err || fail "$*: $(cat err)"
 	[ -z "$code" ] || grep -q "\[$code\]" err || fail "$*: no $code"
 	[ ! -s out ] || fail "$*: it ran"
 }
 
 refused 127 E177 'no such program' -- ./missing
-refused 127 E177 'no such program' -- missing-from-path
+# In a path without places that this user may not look into.
+PATH=/usr/bin:/bin refused 127 E177 'no such program' -- missing-from-path
 echo data >plain
 refused 126 E177 'cannot be executed' -- ./plain
 mkdir dir

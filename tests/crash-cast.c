@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,18 +13,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "planner/drain.h"
+#include "planner/drainer.h"
 #include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
-enum { PATIENCE_MS = 60000 };
+enum { PATIENCE_MS = 60000, HOME_EACH = 64, GREED = 4 };
 
 struct crash_ledger *cast_ledger;
 struct spw_map cast_map;
 pid_t cast_writer[CRASH_WRITERS], cast_drainer;
 uint64_t cast_rng;
 unsigned cast_kills;
+uint64_t cast_down, cast_up;
+const char *cast_below;
 
 void
 cast_die(const char *what, unsigned long n)
@@ -88,17 +91,35 @@ write_for_ever(int no)
 	fflush(stdout);
 }
 
+/* As if memory were always short and home far away. */
+static void
+push_down(struct spw_drainer *d, uint32_t *asks)
+{
+	spw_attend(d);
+	(void)spw_spill(d, 64);
+	for (int i = 0; i < GREED; i++)
+		spw_evict(d);
+	if (atomic_load(&cast_map.seg->asks) != *asks) {
+		*asks = atomic_load(&cast_map.seg->asks);
+		(void)spw_pass(d, true);
+	}
+}
+
 static void
 drain_for_ever(int host)
 {
 	struct spw_drainer *d;
+	uint32_t round = 0, asks = 0;
 
 	while (spw_drainer_start(&cast_map, (enum spw_drainer_host)host, &d) < 0)
 		spw_sys_sleep_us(200);
 	atomic_store(&cast_ledger->serving, 1);
 	for (;;) {
 		if (!atomic_load(&cast_ledger->finish)) {
-			(void)spw_drainer_serve(d, 2);
+			if (cast_below && ++round % HOME_EACH)
+				push_down(d, &asks);
+			else
+				(void)spw_drainer_serve(d, 2);
 			continue;
 		}
 		if (!atomic_load(&cast_ledger->finished))
@@ -228,9 +249,15 @@ cast_begin(const char *dir)
 		.dir = dir, .job = "crash", .bytes = 4 << 20,
 		.delay_ms = (uint32_t)(crash_random(&cast_rng) % 4),
 	};
-	char name[32];
+	char name[32], tiers[PATH_MAX];
 	int r;
 
+	if (cast_below) {
+		snprintf(tiers, sizeof(tiers), "nvme:%s@64M", cast_below);
+		req.tiers = tiers;
+		req.below = 64 << 20;
+		req.bytes = 1 << 19;
+	}
 	crash_ledger_clear(cast_ledger);
 	for (int i = 0; i < CRASH_WRITERS; i++)
 		for (int which = 0; which < CRASH_FILES; which++) {
@@ -249,6 +276,15 @@ cast_begin(const char *dir)
 		cast_die("no segment", (unsigned long)-r);
 }
 
+static int
+remove_share(const char *path, const struct stat *st, int type,
+	     struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	return ftw->level ? remove(path) : 0;
+}
+
 void
 cast_end(void)
 {
@@ -257,6 +293,11 @@ cast_end(void)
 	if (cast_drainer)
 		cast_kill_all(true);
 	cast_kills = done;			/* these came to a stop before */
+	cast_down += atomic_load(&cast_map.seg->bytes_down);
+	cast_up += atomic_load(&cast_map.seg->bytes_up);
 	unlink(cast_map.path);
 	spw_seg_detach(&cast_map);
+	if (cast_below)
+		(void)nftw(cast_below, remove_share, 8,
+			   FTW_DEPTH | FTW_PHYS);
 }

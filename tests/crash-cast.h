@@ -11,8 +11,11 @@ extern struct spw_map cast_map;
 extern pid_t cast_writer[CRASH_WRITERS], cast_drainer;	/* 0: not there */
 extern uint64_t cast_rng;
 extern unsigned cast_kills;		/* processes killed so far */
+extern uint64_t cast_down, cast_up;	/* bytes that went down, and came up */
+extern const char *cast_below;		/* directory of a tier, or NULL */
 
-/* A new segment below dir and new, empty files; and the end of it all. */
+/* A new segment below dir and new, empty files; and the end of it all. With
+ * a tier the drainer sends blocks down as soon as it can and home seldom. */
 void cast_begin(const char *dir);
 void cast_end(void);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shm/below.h"
 #include "shm/blocks.h"
 #include "shm/cache.h"
 #include "shm/gate.h"
@@ -129,8 +130,33 @@ open_as(struct core_door *c, const char *name, struct spw_target *ret_target,
 			ret_ofd) < 0 ||
 	    spw_proc_set_fd(&c->me, c->proc, seen.fd, *ret_ofd + 1) < 0)
 		return false;
-	*ret_target = (struct spw_target){ file, seen.fd, true };
+	*ret_target = (struct spw_target){
+		.file = file, .fd = seen.fd, .readable = true,
+	};
 	return true;
+}
+
+/* A file that has no name any more when it is closed. */
+static int
+leave_unlinked(struct core_door *c)
+{
+	static char bytes[2 * CRASH_BLOCK];
+	struct spw_target t;
+	uint32_t ofd;
+	char name[32];
+	int64_t r;
+
+	snprintf(name, sizeof(name), "gone.%d", (int)getpid());
+	if (!open_as(c, name, &t, &ofd))
+		return -1;
+	r = spw_cache_write(&c->me, &t, bytes, sizeof(bytes), 0);
+	(void)spw_gate_sync(&c->me, t.file);
+	unlink(name);
+	spw_file_flag(&c->me.map->files[t.file], SPW_FILE_UNLINKED);
+	(void)spw_proc_set_fd(&c->me, c->proc, t.fd, 0);
+	spw_ofd_unref(&c->me, ofd);
+	close(t.fd);
+	return r < 0 && r != -ENOBUFS ? (int)r : 0;
 }
 
 /* A file that is only looked at, a name that comes to nothing, and at times
@@ -150,7 +176,11 @@ core_visit(struct crash_door *door)
 	close(t.fd);
 	(void)spw_name_add(&c->me, own, gen, "/nowhere/at/all");
 	spw_name_remove(&c->me, own, gen, "/nowhere/at/all");
-	return ++c->visits % 8 ? 0 : spw_gate_settle(&c->me, own);
+	if (++c->visits % 2)		/* answered by a tier, if there is one */
+		(void)spw_gate_sync(&c->me, own);
+	else if (leave_unlinked(c) < 0)
+		return -1;
+	return c->visits % 8 ? 0 : spw_gate_settle(&c->me, own);
 }
 
 struct crash_door *
@@ -242,10 +272,14 @@ static bool
 audit_file(struct spw_map *map, uint32_t i)
 {
 	const struct spw_file *f = &map->files[i];
+	struct spw_file_id id = { f->dev, f->ino };
 	struct stat st;
 
 	if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) & SPW_IN_USE))
 		return true;
+	if (spw_file_find(map, &id) != i)
+		return complain("file in use is not in the index:", i,
+				atomic_load(&f->flags));
 	if (atomic_load(&f->hold) || atomic_load(&f->cut) ||
 	    atomic_load(&f->inflight))
 		return complain("file is held, cut or in flight:", i,
@@ -253,12 +287,44 @@ audit_file(struct spw_map *map, uint32_t i)
 	if (spw_lock_owner(&f->gate) || spw_lock_owner(&f->append))
 		return complain("file is locked:", i,
 				spw_lock_owner(&f->gate));
+	if (atomic_load(&f->flags) & SPW_FILE_UNLINKED)
+		return true;
 	if (stat(f->path, &st) < 0 || st.st_ino != f->ino)
 		return complain("file is not at its path:", i, 0);
 	if ((uint64_t)st.st_size != atomic_load(&f->size))
 		return complain("file's size is not that of its home:", i,
 				(uint32_t)atomic_load(&f->size));
 	return true;
+}
+
+/* Everything is home: every chunk in use is found, and empty. */
+static bool
+audit_chunks(struct spw_map *map)
+{
+	uint32_t n = ready(map, SPW_POOL_CHUNKS), linked = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct spw_chunk *c = &map->chunks[i];
+
+		if (!(atomic_load(&map->owners[SPW_POOL_CHUNKS][i]) &
+		      SPW_IN_USE))
+			continue;
+		if (spw_below_chunk(map, c->file, c->file_gen, c->number) !=
+		    i)
+			return complain("chunk in use is not found:", i,
+					c->file);
+		for (int w = 0; w < SPW_CHUNK_BLOCKS / 64; w++)
+			if (atomic_load(&c->below[w]) &&
+			    !(atomic_load(&map->files[c->file].flags) &
+			      SPW_FILE_UNLINKED))
+				return complain("chunk is not empty:", i,
+						c->file);
+		linked++;
+	}
+	for (uint32_t i = 0; i < ready(map, SPW_POOL_FILES); i++)
+		if (atomic_load(&map->owners[SPW_POOL_FILES][i]) & SPW_IN_USE)
+			linked -= atomic_load(&map->files[i].nchunks);
+	return linked ? complain("chunks are miscounted by", linked, 0) : true;
 }
 
 static bool
@@ -294,6 +360,7 @@ crash_audit(struct spw_map *map)
 		ok &= audit_file(map, i);
 	spw_lane_release(&me);
 	ok &= audit_pools(map, uses);
+	ok &= audit_chunks(map);
 	free(uses);
 	return ok;
 }

@@ -2,12 +2,16 @@
 /* crash-points.c -- death at each named point: of writer, drainer, adopter */
 
 /*
- * crash-points DIR MOST NAME...: every name with n = 1 to MOST in three
- * roles. A writer dies at its nth passing of the point, or the drainer does;
+ * crash-points [-b BELOW] DIR MOST NAME...: every name with n = 1 to MOST in
+ * three roles. A writer dies at its nth passing of the point, or the drainer does;
  * or a writer dies first (at each name) and then the drainer that takes over
  * from it dies at this name. Others go on meanwhile. Afterwards a new drainer
  * brings everything home and the ledger is compared. A point that is not
  * passed n times in a scene is skipped, and so are higher n.
+ *
+ * With -b blocks go down to a tier in BELOW and come back all the time, a
+ * drainer is killed while some are there, and its successor dies at the point;
+ * and each name has to be passed by somebody.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -20,14 +24,19 @@
 #include "shm/util.h"
 #include "tests/crash-cast.h"
 
-enum { EPOCH = 50, SCENE_OPS = 150, SCENE_MS = 200, ADOPT_MOST = 4 };
+enum {
+	EPOCH = 50, SCENE_OPS = 150, SCENE_MS = 200, ADOPT_MOST = 4,
+	TRIES = 10, OFFICE_US = 30000,		/* of the drainer before the one that dies */
+};
 
-enum role { WRITER, DRAINER, ADOPTER, ROLES };
+enum role { WRITER, DRAINER, ADOPTER, SUCCESSOR, ROLES };
 
-static const char *const role_names[ROLES] = { "writer", "drainer", "adopter" };
+static const char *const role_names[ROLES] = {
+	"writer", "drainer", "adopter", "successor",
+};
 
 static const char *dir;
-static unsigned long scenes, deaths[ROLES];
+static unsigned long scenes, scenes_left, missed, deaths[ROLES];
 
 /* Waits until the process has died by itself. False: it will not, the scene
  * has lasted and the watched writer has done as much as it should. */
@@ -56,11 +65,13 @@ dies(pid_t *pid, int watched, uint64_t ops)
 static void
 set_scene(void)
 {
-	if (scenes++ % EPOCH == 0) {
-		if (scenes > 1)
+	if (scenes_left-- == 0) {
+		if (scenes)
 			cast_end();
 		cast_begin(dir);
+		scenes_left = EPOCH - 1;
 	}
+	scenes++;
 }
 
 static void
@@ -133,6 +144,26 @@ play_adopter(const char *first, const char *point)
 	return died;
 }
 
+/* Blocks are below and on their way when the office changes hands. */
+static bool
+play_successor(const char *point)
+{
+	bool died;
+
+	cast_hire(NULL);
+	cast_engage(0, NULL);
+	cast_engage(1, NULL);
+	cast_go();
+	spw_sys_sleep_us((long)(crash_random(&cast_rng) % OFFICE_US));
+	cast_kill(&cast_drainer);
+	cast_hire(point);
+	died = dies(&cast_drainer, 0, enough(0));
+	if (!died)
+		cast_kill(&cast_drainer);
+	close_scene();
+	return died;
+}
+
 static void
 play(enum role role, const char *first, const char *name, unsigned most)
 {
@@ -146,6 +177,7 @@ play(enum role role, const char *first, const char *name, unsigned most)
 		set_scene();
 		died = role == WRITER ? play_writer(point)
 		       : role == DRAINER ? play_drainer(point)
+		       : role == SUCCESSOR ? play_successor(point)
 		       : play_adopter(before, point);
 		if (!died)
 			break;
@@ -153,25 +185,56 @@ play(enum role role, const char *first, const char *name, unsigned most)
 	}
 }
 
+static unsigned long
+all_deaths(void)
+{
+	return deaths[WRITER] + deaths[DRAINER] + deaths[SUCCESSOR];
+}
+
+static void
+play_each(const char *name, unsigned most)
+{
+	unsigned long before = all_deaths();
+
+	play(WRITER, NULL, name, most);
+	play(DRAINER, NULL, name, most);
+	if (!cast_below)
+		return;
+	play(SUCCESSOR, NULL, name, most);
+	for (int i = 0; i < TRIES && all_deaths() == before; i++) {
+		scenes_left = 0;	/* all is new */
+		play(SUCCESSOR, NULL, name, most);
+		play(WRITER, NULL, name, most);
+	}
+	if (all_deaths() == before) {
+		printf("%s is not passed\n", name);
+		missed++;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
-	unsigned most = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
 	const char *form = getenv("SPILLWAY_CHECK_LONG");
 	bool all = form && strcmp(form, "1") == 0;
+	unsigned most;
 
+	if (argc > 2 && strcmp(argv[1], "-b") == 0) {
+		cast_below = argv[2];
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc < 4)
 		return 2;
+	most = (unsigned)atoi(argv[2]);
 	dir = argv[1];
 	cast_rng = 1;
 	cast_ledger = crash_ledger_new();
 	for (int i = 0; i < CRASH_WRITERS; i++)
 		cast_ledger->writer[i].rng = crash_random(&cast_rng);
-	for (int i = 3; i < argc; i++) {
-		play(WRITER, NULL, argv[i], most);
-		play(DRAINER, NULL, argv[i], most);
-	}
 	for (int i = 3; i < argc; i++)
+		play_each(argv[i], most);
+	for (int i = 3; i < argc && (all || !cast_below); i++)
 		for (int k = 3; k < argc; k++)
 			if (all || strncmp(argv[k], "adopt-", 6) == 0)
 				play(ADOPTER, argv[i], argv[k],
@@ -181,5 +244,9 @@ main(int argc, char **argv)
 	for (int i = 0; i < ROLES; i++)
 		printf(" %s died %lu times%s", role_names[i], deaths[i],
 		       i == ROLES - 1 ? "\n" : ",");
-	return 0;
+	if (!cast_below)
+		return 0;
+	printf("%lu bytes down, %lu up\n", (unsigned long)cast_down,
+	       (unsigned long)cast_up);
+	return missed || !cast_down || !cast_up;
 }

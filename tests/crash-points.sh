@@ -14,3 +14,10 @@ names=$(grep -rho --include='*.c' 'SPW_FAILPOINT("[a-z-]*"' \
 [ -n "$names" ] || fail "no names found"
 # shellcheck disable=SC2086
 "$top_builddir/tests/crash-points" "$shm_dir" "$most" $names
+
+# Those that only blocks below memory come by.
+below=$(echo "$names" | grep -E '^(bring|chunk|fetch|held|spill|store|sync)-')
+mkdir below
+# shellcheck disable=SC2086
+"$top_builddir/tests/crash-points" -b "$PWD/below" "$shm_dir" "$most" $below \
+	block-below cut-raised drain-takeover

@@ -2,8 +2,8 @@
 /* crash-writers.c -- kill -9 at random instants: writers, drainer, everybody */
 
 /*
- * crash-writers DIR KILLS [SEED]: segments are made below DIR, files in the
- * working directory. Processes live over many rounds; a round lets them run
+ * crash-writers DIR KILLS [SEED [BELOW]]: segments are made below DIR, files in
+ * the working directory, and a tier in BELOW. Processes live over many rounds; a round lets them run
  * for a moment, kills some of them, lets the rest come to a stop, has
  * everything brought home by whoever drains then, and compares with the
  * ledger. Each EPOCH rounds begin with new files and a new segment. It ends
@@ -17,7 +17,10 @@
 #include "shm/util.h"
 #include "tests/crash-cast.h"
 
-enum { EPOCH = 40, RECOVER_EACH = 4 };
+enum {
+	EPOCH = 40, RECOVER_EACH = 4,
+	MOMENT = 2500, MOMENT_BELOW = 40000,	/* us that a round lasts */
+};
 
 enum kill_kind { ONE_WRITER, ALL_WRITERS, DRAINER, EVERYBODY, KILL_KINDS };
 
@@ -53,7 +56,8 @@ play_round(unsigned long round)
 		cast_engage(i, NULL);
 	cast_hire(NULL);
 	cast_go();
-	spw_sys_sleep_us((long)(100 + crash_random(&cast_rng) % 2500));
+	spw_sys_sleep_us((long)(100 + crash_random(&cast_rng) %
+				(cast_below ? MOMENT_BELOW : MOMENT)));
 	strike(kind);
 	if (kind == ONE_WRITER || kind == DRAINER)
 		spw_sys_sleep_us((long)(crash_random(&cast_rng) % 800));
@@ -91,6 +95,7 @@ main(int argc, char **argv)
 		return 2;
 	cast_rng = argc > 3 ? strtoull(argv[3], NULL, 0)
 			    : (uint64_t)getpid() << 32 ^ (uint64_t)since;
+	cast_below = argc > 4 ? argv[4] : NULL;
 	printf("seed %lu\n", (unsigned long)cast_rng);
 	cast_ledger = crash_ledger_new();
 	for (int i = 0; i < CRASH_WRITERS; i++)
@@ -109,5 +114,9 @@ main(int argc, char **argv)
 		printf("%s %s %u times", i ? "," : "", kind_names[i],
 		       rounds[i]);
 	printf("\n");
-	return 0;
+	if (!cast_below)
+		return 0;
+	printf("%lu bytes down, %lu up\n", (unsigned long)cast_down,
+	       (unsigned long)cast_up);
+	return !cast_down || !cast_up;	/* it was for nothing */
 }

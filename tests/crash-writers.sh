@@ -6,7 +6,12 @@
 
 if [ "${SPILLWAY_CHECK_LONG:-0}" = 1 ]; then
 	kills=10000
+	kills_below=10000
 else
 	kills=500
+	kills_below=100
 fi
+mkdir below
 "$top_builddir/tests/crash-writers" "$shm_dir" "$kills"
+"$top_builddir/tests/crash-writers" "$shm_dir" "$kills_below" "$RANDOM" \
+	"$PWD/below"

@@ -12,6 +12,7 @@ tests_units = \
 	tests/replay-codec \
 	tests/replay-config \
 	tests/replay-object \
+	tests/replay-seed \
 	tests/replay-segment \
 	tests/tier-bb \
 	tests/tier-clean \
@@ -21,6 +22,7 @@ tests_units = \
 	tests/unit-analyze \
 	tests/unit-cache-stress \
 	tests/unit-choose \
+	tests/unit-claims \
 	tests/unit-codec-ctx \
 	tests/unit-config-load \
 	tests/unit-config-messages \
@@ -37,6 +39,7 @@ tests_units = \
 	tests/unit-predict \
 	tests/unit-proc-reap \
 	tests/unit-replay \
+	tests/unit-seed \
 	tests/unit-seen \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
@@ -89,6 +92,11 @@ tests_tier_bb_SOURCES = \
 	tests/tier-bb.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_faults_SOURCES = \
+	tests/guarded.h \
+	tests/tier-faults.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_tier_pmem_SOURCES = \
 	tests/guarded.h \
 	tests/tier-kit.c \
@@ -101,6 +109,9 @@ tests_unit_monitor_SOURCES = \
 tests_unit_predict_SOURCES = \
 	tests/guarded.h \
 	tests/unit-predict.c
+tests_unit_seed_SOURCES = \
+	tests/guarded.h \
+	tests/unit-seed.c
 
 tests_unit_config_load_SOURCES = \
 	tests/unit-config-load.c \
@@ -176,6 +187,7 @@ endif
 tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
+	tests/below-cases.sh \
 	tests/below-stress.sh \
 	tests/cmd-clean.sh \
 	tests/cmd-fsck.sh \
@@ -193,6 +205,7 @@ tests_scripts = \
 	tests/config-messages.sh \
 	tests/config-run.sh \
 	tests/config-shown.sh \
+	tests/crash-fsync.sh \
 	tests/crash-points.sh \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \
@@ -247,13 +260,16 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-faults.sh \
 	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
+	tests/twin-append-extend.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
 	tests/twin-crowd.sh \
 	tests/twin-denied.sh \
 	tests/twin-exec.sh \
+	tests/twin-few-descriptors.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-lost-preload.sh \
@@ -267,6 +283,7 @@ tests_scripts = \
 	tests/twin-places.sh \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
+	tests/twin-rings.sh \
 	tests/twin-signal.sh \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
@@ -276,19 +293,24 @@ tests_scripts = \
 	tests/twin-threads.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
+	tests/twin-two-jobs.sh \
 	tests/twin-unlink.sh
 
 # Programs that scripts call.
 tests_helpers = \
 	tests/agent-host \
 	tests/append-cut \
+	tests/append-extend \
+	tests/below-cases \
 	tests/bench-analyze \
 	tests/bench-choose \
 	tests/bench-filter \
 	tests/bench-front \
+	tests/bench-predict \
 	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
+	tests/crash-fsync \
 	tests/crash-points \
 	tests/crash-preload \
 	tests/crash-step \
@@ -307,6 +329,7 @@ tests_helpers = \
 	tests/powercut \
 	tests/powercut-log \
 	tests/random-ops \
+	tests/ring-forms \
 	tests/signal-forms \
 	tests/slowfs-calls \
 	tests/slowfs-rate \
@@ -314,10 +337,20 @@ tests_helpers = \
 	tests/stat-forms \
 	tests/stdio-forms \
 	tests/thread-forms \
-	tests/time-forms
+	tests/tier-faults \
+	tests/time-forms \
+	tests/two-jobs
 
+tests_below_cases_SOURCES = \
+	tests/below-cases.c \
+	tests/guarded.h
+tests_below_cases_LDADD = libback.la -lpthread
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
+	tests/guarded.h
+tests_bench_predict_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-predict.c \
 	tests/guarded.h
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
@@ -348,7 +381,9 @@ tests_thread_forms_SOURCES = \
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_append_extend_LDADD =
 tests_pinned_LDADD =
+tests_ring_forms_LDADD =
 tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =
@@ -362,6 +397,7 @@ tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
+tests_two_jobs_LDADD =
 
 tests_powercut_SOURCES = \
 	tests/powercut-attributes.c \
@@ -400,6 +436,11 @@ crash_sources = \
 	tests/crash-core.c \
 	tests/crash-ledger.c \
 	tests/crash.h
+tests_crash_fsync_SOURCES = \
+	tests/crash-fsync.c \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_crash_writers_SOURCES = tests/crash-writers.c $(crash_sources)
 tests_crash_preload_SOURCES = \
 	tests/crash-ledger.c \
@@ -433,6 +474,11 @@ check_LTLIBRARIES += program-interposer.la
 program_interposer_la_SOURCES = tests/program-interposer.c
 program_interposer_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 program_interposer_la_LDFLAGS = $(object_ldflags)
+
+# What liburing exports.
+check_LTLIBRARIES += ring-double.la
+ring_double_la_SOURCES = tests/ring-double.c
+ring_double_la_LDFLAGS = $(object_ldflags)
 
 if HAVE_FUSE3
 tests_helpers += tests/slowfs
@@ -497,12 +543,14 @@ tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
 	tests/fuzz-object \
+	tests/fuzz-seed \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
 	tests/corpus/object \
 	tests/corpus/objects \
+	tests/corpus/seed \
 	tests/corpus/segment
 EXTRA_DIST += $(tests_corpora)
 FUZZ_RUNS = 1000000
@@ -536,6 +584,11 @@ tests_replay_object_SOURCES = \
 	tests/replay.h \
 	tests/unit-object.h
 tests_replay_object_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_seed_SOURCES = \
+	tests/fuzz-seed.c \
+	tests/guarded.h \
+	tests/replay.h
+tests_replay_seed_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_segment_SOURCES = \
 	tests/crash-core.c \
 	tests/crash-ledger.c \
@@ -554,6 +607,10 @@ tests_fuzz_object_LDFLAGS = $(fuzz_link)
 tests_fuzz_object_LDADD = libfuzzed.la
 EXTRA_tests_fuzz_object_DEPENDENCIES = \
 	$(EXTRA_tests_fuzz_codec_DEPENDENCIES)
+tests_fuzz_seed_SOURCES = $(tests_replay_seed_SOURCES)
+tests_fuzz_seed_CFLAGS = $(fuzz_cflags)
+tests_fuzz_seed_LDFLAGS = $(fuzz_link)
+tests_fuzz_seed_LDADD = libfuzzed.la
 tests_fuzz_segment_SOURCES = $(tests_replay_segment_SOURCES)
 tests_fuzz_segment_CFLAGS = $(fuzz_cflags)
 tests_fuzz_segment_LDFLAGS = $(fuzz_link)

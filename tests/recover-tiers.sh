@@ -65,8 +65,8 @@ stat -c '%n %s %y %i' over cut grown twice | diff stat - || fail "changed"
 cp "$scratch/old" over
 rebooted pair "$tiers" 'synced over "$1"' "$scratch/new"
 recover >out.1 2>&1 &
-recover >out.2 2>&1 || { grep -q W165 out.2 || fail "$(cat out.2)"; }
-wait $! || { grep -q W165 out.1 || fail "$(cat out.1)"; }
+recover >out.2 2>&1 || { grep -q W167 out.2 || fail "$(cat out.2)"; }
+wait $! || { grep -q W167 out.1 || fail "$(cat out.1)"; }
 same_bytes over "$scratch/new"
 nothing_left
 
@@ -90,7 +90,7 @@ cp "$scratch/old" over
 fails_with 5 recover >out 2>err
 same_bytes renamed "$scratch/new"
 same_bytes over "$scratch/old"
-grep -q "$PWD/gone: is not there, .*; kept: bytes 0 to 210000.*\[W166\]" err ||
+grep -q "$PWD/gone: is not there, .*; kept: bytes 0 to 210000.*\[W168\]" err ||
 	fail "$(cat err)"
 fails_with 5 recover --json >out 2>err
 grep -q '"bytes_left": 210000' out || fail "$(cat out)"
@@ -106,7 +106,7 @@ fails_with 5 recover >out 2>err
 [ "$(cat over)" = mine ] || fail "written over"
 same_bytes other "$scratch/new"
 grep -q "$PWD/over: was changed by somebody" err || fail "$(cat err)"
-grep -q 'spillway recover --force later *\[W166\]' err || fail "$(cat err)"
+grep -q 'spillway recover --force later *\[W168\]' err || fail "$(cat err)"
 recover --force later >out
 same_bytes over "$scratch/new"
 nothing_left
@@ -125,7 +125,7 @@ at=$(od -N 4000000 -An -v -tx1 -w1 "$log" | tr -d ' \n' | grep -bo "$piece" |
 printf '\0\1\2\3' | dd of="$log" bs=1 seek=$((at / 2)) conv=notrunc status=none
 for try in first again; do
 	fails_with 5 recover >out 2>err
-	grep -q "$PWD/over: bytes 70000 to 80000, tier nvme, .*damaged.*W167" \
+	grep -q "$PWD/over: bytes 70000 to 80000, tier nvme, .*damaged.*W169" \
 		err || fail "$try: $(cat err)"
 	same_bytes other "$scratch/new"
 	cmp <(head -c 10000 over) <(head -c 10000 "$scratch/new") ||

@@ -28,7 +28,7 @@
 		} \
 	} while (0)
 
-enum { TICK_US = 1000, SECONDS = 2 };
+enum { TICK_US = 1000, SECONDS = 2, MANY = 100, AT_MOST = 60 };
 
 static int side;			/* what handlers write to */
 static volatile sig_atomic_t ticks;
@@ -96,6 +96,13 @@ put_record(int fd, long i)
 	NEED(write(fd, line, 16) == 16);
 }
 
+/* A busy machine has fewer ticks for us in the same time. */
+static bool
+goes_on(double end)
+{
+	return now() < end || (ticks <= MANY && now() < end + AT_MOST);
+}
+
 /* A handler that writes, opens, reads and closes. */
 static void
 work(int sig)
@@ -123,12 +130,12 @@ case_write(void)
 	side = make("side", O_APPEND);
 	handle(SIGALRM, work, SA_RESTART);
 	set_timer(TICK_US);
-	while (now() < end)
+	while (goes_on(end))
 		put_record(fd, n++);
 	set_timer(0);
 	check_records(fd, n, false);
 	NEED(lseek(side, 0, SEEK_END) == ticks);
-	printf("%s\n", ticks > 100 ? "many ticks" : "few ticks");
+	printf("%s\n", ticks > MANY ? "many ticks" : "few ticks");
 	NEED(ftruncate(fd, 0) == 0 && ftruncate(side, 0) == 0);
 	NEED(unlink("small") == 0);
 }
@@ -151,14 +158,14 @@ case_jump(void)
 	handle(SIGALRM, jump, 0);
 	set_timer(TICK_US);
 	(void)sigsetjmp(top, 1);
-	while (now() < end) {
+	while (goes_on(end)) {
 		put_record(fd, n);
 		n++;
 	}
 	handle(SIGALRM, SIG_IGN, 0);
 	set_timer(0);
 	check_records(fd, n, true);
-	printf("%s\n", ticks > 100 ? "many jumps" : "few jumps");
+	printf("%s\n", ticks > MANY ? "many jumps" : "few jumps");
 	NEED(ftruncate(fd, 0) == 0);
 }
 

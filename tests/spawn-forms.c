@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -198,6 +199,33 @@ case_popen(void)
 	show(fd);
 }
 
+/* A child in the background has the file, and this process has it no more:
+ * who opens it now still sees what the child writes. */
+static void
+case_behind(void)
+{
+	int fd = make("behind", 0);
+	char command[128];
+	FILE *f;
+
+	put(fd, "parent\n");
+	snprintf(command, sizeof(command),
+		 "(read word <go; echo child >&%d; echo done >back) &", fd);
+	NEED(mkfifo("go", 0600) == 0 && mkfifo("back", 0600) == 0);
+	NEED(system(command) == 0);
+	NEED(close(fd) == 0);
+	fd = open("behind", O_RDWR);
+	NEED(fd >= 0);
+	show(fd);
+	f = fopen("go", "w");
+	NEED(f && fputs("now\n", f) >= 0 && fclose(f) == 0);
+	f = fopen("back", "r");
+	NEED(f && getc(f) == 'd' && fclose(f) == 0);
+	show(fd);
+	NEED(unlink("go") == 0 && unlink("back") == 0);
+	printf("%s\n", getenv("SPILLWAY_HANDOVER") ? "changed" : "the same");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -209,6 +237,7 @@ main(int argc, char **argv)
 		{ "follow", case_follow },
 		{ "outsider", case_outsider }, { "failure", case_failure },
 		{ "system", case_system }, { "popen", case_popen },
+		{ "behind", case_behind },
 	};
 
 	alarm(60);

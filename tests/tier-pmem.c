@@ -224,10 +224,44 @@ test_other_object(void)
 	CHECK(pread(fd, &s, sizeof(s), SPW_PMEM_SLOTS_AT) == sizeof(s));
 	CHECK(s.len == kit_make(buf, 2, 3000));
 	CHECK(pwrite(fd, buf, s.len, (off_t)s.at) == (ssize_t)s.len);
-	close(fd);
 	t = open_share("other", 1 << 20);
 	c = kit_count(t);
 	CHECK(c.whole == 0 && c.bad == 1);
+	CHECK(!t->ops->close(t, false));
+
+	s.turn = 3;			/* and the mark is at 0 */
+	s.state = SPW_PMEM_USED << 32 | spw_crc32c(0, &s.at, 56);
+	CHECK(pwrite(fd, &s, sizeof(s), SPW_PMEM_SLOTS_AT) == sizeof(s));
+	t = open_share("other", 1 << 20);
+	c = kit_count(t);
+	CHECK(c.whole == 0 && c.bad == 0);
+	CHECK(!t->ops->close(t, true));
+	close(fd);
+}
+
+/* Above the mark the checksums of blocks are looked at, below it not. */
+static void
+test_mark(void)
+{
+	struct spw_tier *t = open_share("mark", 1 << 20);
+	struct spw_pmem_slot s;
+	size_t len;
+	int fd;
+
+	(void)put(t, 1, 3000, &len);
+	fd = open_log("mark", O_RDWR);
+	CHECK(pread(fd, &s, sizeof(s), SPW_PMEM_SLOTS_AT) == sizeof(s));
+	CHECK(s.turn == 1);
+	CHECK(pwrite(fd, "\1\2\3", 3, (off_t)(s.at + len - 3)) == 3);
+	CHECK(kit_count(t).bad == 1);
+	CHECK(!t->ops->sync(t));
+	CHECK(kit_count(t).whole == 1);
+	CHECK(!t->ops->close(t, false));
+	t = look_at("mark");
+	CHECK(kit_count(t).whole == 1);
+	CHECK(!t->ops->close(t, false));
+	close(fd);
+	t = open_share("mark", 1 << 20);
 	CHECK(!t->ops->close(t, true));
 }
 
@@ -342,6 +376,7 @@ test_all(void)
 	test_cleaning();
 	test_damaged_slot();
 	test_other_object();
+	test_mark();
 	test_damaged_file();
 	test_old_sample();
 	test_looking();

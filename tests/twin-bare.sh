@@ -37,6 +37,10 @@ for drainer in agent thread auto; do
 	diff -r a b-$drainer || fail "$drainer: contents differ"
 done
 
+# A thread ends with its process, and the last one takes the segment along.
+! compgen -G "$shm_dir/*/bare-thread*" >/dev/null ||
+	fail "thread: left behind: $(ls "$shm_dir"/*)"
+
 # The agent leaves when there is nothing left to do, with the segment.
 for i in $(seq 200); do
 	compgen -G "$shm_dir/*/bare-agent.seg" >/dev/null || break

@@ -42,9 +42,9 @@ bare absent "$scratch/nowhere"
 touch file
 bare not-a-directory "$scratch/home/file"
 if [ "$(id -u)" != 0 ]; then
-	mkdir closed
-	chmod 0555 closed
-	bare closed "$scratch/home/closed"
+	mkdir shut
+	chmod 0555 shut
+	bare closed "$scratch/home/shut"
 	cannot "a file system of 64 MiB takes root"
 fi
 
@@ -62,8 +62,17 @@ counter_is bytes_undrained 0
 grep -q 'hint: write ram@' spilled.err || fail "no hint"
 SPILLWAY_TIERS=ram@1G bare asks-for-more "$small"
 
-# Others filled it.
+# Others filled it: what is left will do, unless a size was asked for.
 head -c 61M /dev/zero >"$small/others"
+twin nearly-full
+counter_above bytes_absorbed 60000000
+counter_is bytes_undrained 0
+grep -q 'takes only 1.* MiB, .* has [23].* MiB free' spilled.err ||
+	fail "not said: $(cat spilled.err)"
+! "$spillway" run --tiers ram@32M -- true 2>spilled.err ||
+	fail "32 MiB in 3 MiB"
 bare nearly-full "$small"
+grep -q 'takes only .*\[W152\]' spilled.err || fail "$(cat spilled.err)"
 head -c 4M /dev/zero >>"$small/others" 2>/dev/null || :
-bare full "$small"
+SPILLWAY_JOB=no-room bare full "$small"
+fails_with 125 "$spillway" run -- true 2>spilled.err

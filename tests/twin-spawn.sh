@@ -4,6 +4,6 @@
 
 . tests/functions.sh
 
-for form in inherit actions follow outsider failure system popen; do
+for form in inherit actions follow outsider failure system popen behind; do
 	twin_forms "$top_builddir/tests/spawn-forms" $form
 done

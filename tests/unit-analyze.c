@@ -19,7 +19,7 @@ analyze(size_t n, uint64_t offset, const struct spw_traits *label)
 	spw_analyze(guarded_buf(&block, n), n, offset, label, &t);
 	CHECK(t.kind > SPW_DATA_UNKNOWN && t.kind < SPW_DATA_KINDS);
 	CHECK(t.shape < SPW_SHAPES && t.format < SPW_FORMATS);
-	CHECK(t.zeros <= 8 && t.steps <= 3 && t.is_big <= 1);
+	CHECK(t.zeros <= 4 && t.steps <= 3 && t.is_big <= 1);
 	return t;
 }
 
@@ -96,7 +96,7 @@ test_lengths(void)
 		}
 	memset(guarded_buf(&block, 1023), 0, 1023);
 	CHECK(analyze(1023, 0, NULL).kind == SPW_DATA_BYTES);
-	CHECK(analyze(1023, 0, NULL).zeros == 8);
+	CHECK(analyze(1023, 0, NULL).zeros == 4);
 }
 
 static void
@@ -181,11 +181,11 @@ test_zeros(void)
 	CHECK(analyze(LARGEST, 0, NULL).zeros == 0);
 	memset(p + LARGEST / 2, 0, LARGEST / 2);
 	a = analyze(LARGEST, 0, NULL);
-	CHECK(a.zeros == 4 && a.kind != SPW_DATA_ZERO);
+	CHECK(a.zeros == 1 && a.kind != SPW_DATA_ZERO);
 	memset(p, 0, LARGEST / 2);
 	CHECK(analyze(LARGEST, 0, NULL).kind == SPW_DATA_ZERO);
 	b = analyze(LARGEST, 0, NULL);
-	CHECK(b.zeros == 8);
+	CHECK(b.zeros == 4);
 	CHECK(spw_traits_key(&a) != spw_traits_key(&b));
 	a = analyze(LARGEST, 0, NULL);
 	CHECK(spw_traits_key(&a) == spw_traits_key(&b));

@@ -298,7 +298,8 @@ test_memory(struct spw_chooser *ch)
 				break;
 			case 2:
 				in.costs.version++;
-				in.costs.pack[in.costs.n - 1] = spread(-33, -23);
+				in.costs.pack[in.costs.n - 1] =
+					spread(-33, -23);
 				break;
 			default:
 				spw_choose_take(ch, t, below(1 << 18));

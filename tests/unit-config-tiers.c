@@ -111,6 +111,20 @@ test_accepted(void)
 	     "gcs [b] 1/0/1152921504606846976  -");
 }
 
+/* What is handed on to another process says the same. */
+static void
+test_written(void)
+{
+	static const char text[] = "nvme:/a+zstd=-1 bb:/b+lz4 bb:/c+lzma=0";
+	char buf[200];
+
+	SAME(read_back(text), "nvme [/a] 0/0/0 zstd -1\n"
+	     "bb [/b] 0/0/0 lz4 -\nbb [/c] 0/0/0 lzma 0");
+	if (spw_tierspec_write(&list, buf, sizeof(buf)) < 0)
+		buf[0] = '\0';
+	SAME(buf, text);
+}
+
 static void
 test_refused(void)
 {
@@ -315,6 +329,7 @@ int
 main(void)
 {
 	test_accepted();
+	test_written();
 	test_refused();
 	test_limits();
 	test_discretion();

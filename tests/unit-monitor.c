@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unit-monitor.c -- tiers are seen as fast, as full and as absent as they are */
+/* unit-monitor.c -- tiers are seen as fast, full and absent as they are */
 
 #include "planner/monitor.h"
 #include "tests/guarded.h"

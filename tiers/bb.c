@@ -68,6 +68,9 @@ struct bb {
 	uint64_t dropped;		/* bytes, until sync */
 	uint64_t last;			/* place given last */
 	bool names_changed;		/* since the last sync */
+	bool inherited;			/* there were objects when it was
+					 * opened: who knows if synced */
+	int lost;			/* they cannot be: until it is closed */
 	unsigned nholding;		/* tasks that will be held */
 	unsigned nheld;
 	struct held held[HELD];
@@ -122,8 +125,10 @@ count_file(void *arg, const char *name)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	t->space.used += (uint64_t)st.st_size;
-	if (is_whole)
+	if (is_whole) {
 		t->space.live += (uint64_t)st.st_size;
+		t->inherited = t->names_changed = true;
+	}
 	return 0;
 }
 
@@ -404,11 +409,34 @@ let_go(struct bb *t)
 }
 
 static int
+sync_file(void *arg, const char *name)
+{
+	const struct spw_share *share = arg;
+	uint64_t place;
+	int fd, r;
+
+	if (!place_of(name, whole, &place))
+		return 0;
+	fd = spw_sys_openat(share->dir, name, O_RDONLY | O_NOFOLLOW |
+			    O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	r = spw_share_fdatasync(fd);
+	spw_sys_close(fd);
+	return r;
+}
+
+static int
 bb_sync(struct spw_tier *tier)
 {
 	struct bb *t = (struct bb *)tier;
 	int r;
 
+	if (t->inherited && !t->share.look_only)
+		t->lost = spw_share_each(&t->share, sync_file, &t->share);
+	t->inherited = false;
+	if (t->lost)
+		return t->lost;
 	sync_all_held(t);
 	r = let_go(t);
 	if (r == 0 && t->names_changed)

@@ -53,8 +53,8 @@ tiers_sources = \
 	tiers/tier.h
 
 # Libraries of the engine itself; what only a module needs stays with it.
-back_libs = $(LIBURING_LIBS) -lm
-back_cflags = $(LIBURING_CFLAGS)
+back_libs = $(LIBURING_LIBS) $(CJSON_LIBS) -lm
+back_cflags = $(LIBURING_CFLAGS) $(CJSON_CFLAGS)
 
 if HAVE_LIBURING
 tiers_sources += tiers/io-uring.c

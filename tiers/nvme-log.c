@@ -459,7 +459,7 @@ is_blank(const void *buf, size_t n)
 static bool
 is_blank_file(int fd, uint64_t size)
 {
-	enum { PIECE = 16 * SPW_LOG_BLOCK };
+	enum { PIECE = 2 * SPW_LOG_BLOCK };
 	char buf[PIECE];
 	uint64_t at;
 

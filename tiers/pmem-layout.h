@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /*
- *	head	64 bytes, then nothing up to SPW_PMEM_SLOTS_AT
+ *	head	64 bytes; the mark at SPW_PMEM_MARK_AT; then nothing up to
+ *		SPW_PMEM_SLOTS_AT
  *	slots	nslots of them, each of 64 bytes: a line of the cache
  *	data	objects from data_at on, each at a multiple of 64
  *
@@ -17,10 +18,17 @@
  * are there before the state is: that is one aligned word, which persistent
  * memory writes whole or not at all; on a disk, all of a slot lies in one
  * sector. Little endian.
+ *
+ * The mark counts the syncs that were needed. A slot notes the count that the
+ * next sync will reach, or 0 on persistent memory. Where the mark is below
+ * it, nobody knows whether all of the object came to the disk before power
+ * went, and the checksums of its blocks have to tell. The mark itself may be
+ * late by one: only what is two above it was certainly not synced.
  */
 #define SPW_PMEM_MAGIC		"\211SPWPMM\n"	/* 8 bytes */
 #define SPW_PMEM_VERSION	1
 #define SPW_PMEM_UNIT		64u
+#define SPW_PMEM_MARK_AT	64u		/* 8 bytes */
 #define SPW_PMEM_SLOTS_AT	4096u
 #define SPW_PMEM_PER_SLOT	2048u		/* bytes of a file */
 #define SPW_PMEM_SLOTS_MOST	((1u << 24) - 2)
@@ -50,7 +58,8 @@ struct spw_pmem_slot {
 	uint32_t bind;			/* CRC32C of the first bytes of the
 					 * object: what lies there is what the
 					 * slot was written for */
-	uint64_t spares[4];
+	uint64_t turn;			/* see the mark */
+	uint64_t spares[3];
 };
 
 static_assert(sizeof(struct spw_pmem_head) == 64 &&

@@ -9,11 +9,14 @@
 #include "shm/util.h"
 #include "tiers/pmem.h"
 
+enum { PIECE = 64 << 10 };
+
 struct listing {
 	struct spw_pmem *t;
 	int (*seen)(void *arg, const struct spw_tier_found *f);
 	void *arg;
 	struct spw_share_head head;
+	char *piece;			/* of a block */
 };
 
 static int
@@ -29,6 +32,36 @@ tell(struct listing *l, const struct spw_pmem_log *log, uint64_t at,
 	return l->seen(l->arg, f);
 }
 
+static int
+check_block(struct listing *l, int fd, uint64_t at,
+	    const struct spw_object_block *b)
+{
+	uint32_t crc = 0, done, n;
+	int r;
+
+	for (done = 0; done < b->stored; done += n) {
+		n = SPW_MIN(b->stored - done, PIECE);
+		r = spw_share_read(fd, l->piece, n, at + done);
+		if (r < 0)
+			return r;
+		crc = spw_crc32c(crc, l->piece, n);
+	}
+	return crc == b->crc ? 0 : -EBADMSG;
+}
+
+static int
+check_blocks(struct listing *l, const struct spw_pmem_log *log,
+	     const struct spw_pmem_slot *s, const struct spw_object *o)
+{
+	uint32_t i;
+	int r = o->stored == s->len ? 0 : -EBADMSG;
+
+	for (i = 0; i < o->nblocks && r == 0; i++)
+		r = check_block(l, log->fd, s->at + o->payload_at +
+				o->blocks[i].at, &o->blocks[i]);
+	return r;
+}
+
 /* Power may have gone after the slot was written and before the object was,
  * and an older one may lie there: bind tells. */
 static int
@@ -39,8 +72,10 @@ check_object(struct listing *l, const struct spw_pmem_log *log,
 
 	if (r < 0)
 		return r;
-	return spw_crc32c(0, l->head.buf, SPW_MIN(s->len, SPW_PMEM_BOUND)) ==
-	       s->bind ? 0 : -EBADMSG;
+	if (spw_crc32c(0, l->head.buf, SPW_MIN(s->len, SPW_PMEM_BOUND)) !=
+	    s->bind)
+		return -EBADMSG;
+	return s->turn > log->mark ? check_blocks(l, log, s, ret_o) : 0;
 }
 
 static int
@@ -63,6 +98,8 @@ list_slot(struct listing *l, struct spw_pmem_log *log, uint32_t slot)
 	r = check_object(l, log, &s, &o);
 	if (r == -ENOMEM)
 		return r;
+	if (r < 0 && s.turn > log->mark + 1)
+		return 0;		/* cut short, and surely not synced */
 	f.object = r == 0 ? &o : NULL;
 	f.err = r == 0 && o.stored == s.len ? 0 : -EBADMSG;
 	return tell(l, log, s.at, &f);
@@ -96,8 +133,12 @@ spw_pmem_list(struct spw_tier *tier,
 	uint32_t i;
 	int r = 0;
 
+	l.piece = malloc(PIECE);
+	if (!l.piece)
+		return -ENOMEM;
 	for (i = 0; i < l.t->nlogs && r == 0; i++)
 		r = list_log(&l, l.t->logs[i]);
+	free(l.piece);
 	free(l.head.buf);
 	return r;
 }

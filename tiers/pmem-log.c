@@ -58,10 +58,8 @@ slot_at(uint32_t slot)
 static void
 note_written(struct spw_pmem_log *l, uint64_t at, uint64_t n)
 {
-	if (l->real)
-		return;
-	l->from = SPW_MIN(l->from, at);
-	l->to = SPW_MAX(l->to, at + n);
+	if (!l->real)
+		l->to = SPW_MAX(l->to, at + n);
 }
 
 /* On persistent memory: on its way, until the next drain. */
@@ -117,8 +115,6 @@ static void
 set_real(struct spw_pmem_log *l)
 {
 	l->real = l->is_pmem && l->env->trusted;
-	l->from = UINT64_MAX;
-	l->to = 0;
 }
 
 static struct spw_pmem_log *
@@ -281,6 +277,9 @@ read_head(struct spw_pmem_log *l)
 	l->size = h.size;
 	l->nslots = h.nslots;
 	l->data_at = h.data_at;
+	if (spw_share_read(l->fd, &l->mark, sizeof(l->mark),
+			   SPW_PMEM_MARK_AT) < 0)
+		l->mark = 0;
 	return 0;
 }
 
@@ -374,6 +373,8 @@ spw_pmem_log_open(const struct spw_pmem_env *env, uint32_t number,
 		spw_pmem_log_close(l);
 		return r;
 	}
+	if (!l->real && l->nlive)	/* by one who died before a sync */
+		l->to = l->size;
 	*ret_log = l;
 	return 0;
 }
@@ -417,6 +418,7 @@ write_object(struct spw_pmem_log *l, uint32_t slot, const void *buf,
 
 	r = spw_share_read(l->fd, &was, sizeof(was), slot_at(slot));
 	s->gen = (was.gen + 1) & 0xffffff;
+	s->turn = l->real ? 0 : l->mark + 1;
 	s->bind = spw_crc32c(0, buf, SPW_MIN(s->len, SPW_PMEM_BOUND));
 	s->state = state_of(s);
 	if (r == 0)
@@ -497,26 +499,33 @@ spw_pmem_log_release(struct spw_pmem_log *l, uint32_t slot,
 	return r;
 }
 
+/* Not waited for: it goes to disk with the next sync, or before. */
+static void
+move_mark(struct spw_pmem_log *l)
+{
+	l->mark++;
+	(void)spw_share_write(l->fd, &l->mark, sizeof(l->mark),
+			      SPW_PMEM_MARK_AT);
+}
+
 /* After a failure nobody knows what of it is on the disk, and the kernel
- * tells it once. So it is an error until the objects are gone. */
+ * tells it once. So it is an error until the objects are gone. Pages that
+ * were not written are clean, and cost nothing. */
 int
 spw_pmem_log_sync(struct spw_pmem_log *l)
 {
-	uint64_t from = l->from & ~(uint64_t)4095;
-
 	if (l->err && l->nlive)
 		return l->err;
 	if (!l->to)
 		return 0;
 	l->err = 0;
 	if (l->base)
-		l->err = l->env->calls->msync(l->base + from, l->to - from) < 0
-			? -errno : 0;
+		l->err = l->env->calls->msync(l->base, l->to) < 0 ? -errno : 0;
 	else
 		l->err = spw_share_fdatasync(l->fd);
 	if (l->err)
 		return l->err;
-	l->from = UINT64_MAX;
 	l->to = 0;
+	move_mark(l);
 	return 0;
 }

@@ -39,7 +39,8 @@ struct spw_pmem_log {
 	uint64_t size, data_at;
 	uint32_t nslots, nlive, next;	/* next: where to look for a slot */
 	uint64_t live;			/* bytes of objects */
-	uint64_t from, to;		/* written since the last msync */
+	uint64_t to;			/* written below this since msync */
+	uint64_t mark;			/* syncs so far */
 	uint64_t *taken;		/* slots, a bit each */
 	struct spw_extents free;
 };

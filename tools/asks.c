@@ -25,7 +25,7 @@ ask_for(struct spw_map *map, uint32_t file)
 	struct spw_file *f = &map->files[file];
 	struct spw_ask a = {
 		.file = file, .gen = f->gen,
-		.err_seq = atomic_load(&f->err_seq),
+		.fails = atomic_load(&f->fails),
 		.ticket = atomic_fetch_add(&f->asked, 1) + 1,
 	};
 
@@ -72,7 +72,7 @@ is_answered(struct spw_map *map, const struct spw_ask *a, int *ret_err)
 		return true;		/* settled, closed and forgotten */
 	if ((int32_t)(atomic_load(&f->done) - a->ticket) < 0)
 		return false;
-	if (atomic_load(&f->err_seq) != a->err_seq)
+	if (atomic_load(&f->fails) != a->fails)
 		*ret_err = atomic_load(&f->err);
 	return true;
 }

@@ -10,7 +10,7 @@
  * programs may go on writing meanwhile. No lane is needed.
  */
 struct spw_ask {
-	uint32_t file, gen, ticket, err_seq;
+	uint32_t file, gen, ticket, fails;
 };
 
 struct spw_asks {

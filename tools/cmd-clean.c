@@ -276,7 +276,7 @@ remove_all(const struct request *req, struct items *all)
 		if (!it->err)
 			continue;
 		status = SPW_EXIT_PARTLY;
-		spw_chosen_say(req->args, SPW_WARNING, SPW_W165, it->segment
+		spw_chosen_say(req->args, SPW_WARNING, SPW_W167, it->segment
 			       ? it->segment->job : it->owner->job,
 			       it->err == -EBUSY ? "in use, or needed by now; "
 			       "kept" : spw_diag_errno(-it->err), NULL);

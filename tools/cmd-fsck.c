@@ -158,7 +158,7 @@ repair(const struct request *req, const struct spw_share_owner *o,
 	if (!bad || !req->repair)
 		return;
 	if (r->look_only || spw_replay_is_unlocked(r)) {
-		spw_chosen_say(req->args, SPW_WARNING, SPW_W165, o->job,
+		spw_chosen_say(req->args, SPW_WARNING, SPW_W167, o->job,
 			       "its shares are in use, or in a place without "
 			       "locks; nothing is repaired there", NULL);
 	} else {
@@ -202,7 +202,7 @@ check_share(const struct request *req, const struct spw_share_owner *o,
 	if (err == -ENOENT)
 		return;
 	if (err < 0) {
-		spw_chosen_say(req->args, SPW_WARNING, SPW_W165, o->job,
+		spw_chosen_say(req->args, SPW_WARNING, SPW_W167, o->job,
 			       spw_diag_errno(-err), NULL);
 		t->partly = true;
 		return;

@@ -123,7 +123,11 @@ check_tiers(struct run *r, char **envp)
 
 	if (!err)
 		err = spw_config_check(&r->args.cfg, &r->tiers, &d);
-	return err < 0 ? say(r, &d, FAILED) : -1;
+	if (err < 0)
+		return say(r, &d, FAILED);
+	if (d.severity == SPW_WARNING)
+		say(r, &d, 0);
+	return -1;
 }
 
 static int

@@ -39,11 +39,11 @@ static void
 say(const struct spw_args *args, const char *job, int err)
 {
 	if (err == -EBUSY)
-		spw_chosen_say(args, SPW_WARNING, SPW_W165, job, "its shares "
+		spw_chosen_say(args, SPW_WARNING, SPW_W167, job, "its shares "
 			       "in the tiers are in use: it lives elsewhere, "
 			       "or another recovery is at work", NULL);
 	else
-		spw_chosen_say(args, SPW_WARNING, SPW_W165, job,
+		spw_chosen_say(args, SPW_WARNING, SPW_W167, job,
 			       spw_diag_errno(-err), NULL);
 }
 
@@ -54,7 +54,7 @@ is_doubtful(const struct spw_args *args, const struct spw_replay *r,
 {
 	if (force || !spw_replay_is_unlocked(r))
 		return false;
-	spw_chosen_say(args, SPW_WARNING, SPW_W165, job, "no locks on the "
+	spw_chosen_say(args, SPW_WARNING, SPW_W167, job, "no locks on the "
 		       "file system of a tier: nothing tells whether the job "
 		       "lives on another node", "when it is dead: spillway "
 		       "recover --force");
@@ -165,7 +165,7 @@ spw_replays_blame(const struct spw_args *args, const struct spw_replay *r,
 {
 	struct spw_diag d;
 
-	spw_diag_begin(&d, SPW_WARNING, SPW_W167);
+	spw_diag_begin(&d, SPW_WARNING, SPW_W169);
 	name_file(&d, r, o->file);
 	if (o->file != SPW_REPLAY_UNKNOWN)
 		spw_diag_cause(&d, "bytes %l to %l, ", o->offset,
@@ -205,7 +205,7 @@ blame_file(const struct spw_replays *all, const struct spw_replay *r,
 	struct spw_diag d;
 	char job[256];
 
-	spw_diag_begin(&d, SPW_WARNING, SPW_W166);
+	spw_diag_begin(&d, SPW_WARNING, SPW_W168);
 	name_file(&d, r, file);
 	if (f->err == -ENOENT)
 		spw_diag_cause(&d, "is not there, and nowhere else in its "

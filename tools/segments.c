@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shm/claims.h"
 #include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/util.h"
@@ -264,6 +265,8 @@ spw_segment_remove(struct spw_map *map)
 	spw_drainer_left(map, &left);
 	if (!left.files && !left.bytes && spw_segment_is_deserted(map))
 		gone = spw_sys_unlink(map->path) == 0;
+	if (gone)
+		spw_claims_part(map);
 	spw_sys_close(fd);
 	return gone;
 }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* last.c -- the last process of a job that has no agent removes the segment */
+
+/*
+ * An agent, or the run, outlives the programs and removes what they leave. A
+ * drainer that is a thread ends with its process. So the last process closes
+ * the segment: no file is managed any more, and those that are become the
+ * kernel's, whatever threads and destructors still do with them. Then nothing
+ * in it is needed. One that was killed leaves it to the next process of the
+ * job, or to `spillway recover`.
+ */
+#include "interpose/agent.h"
+#include "interpose/leave.h"
+#include "shm/claims.h"
+#include "shm/proc.h"
+
+static bool
+is_own(const struct spw_proc *p)
+{
+	/* A child in the making carries a mark beside our number. */
+	return atomic_load(&p->pid) == (uint32_t)spw_sys_getpid();
+}
+
+static bool
+is_last(const struct spw_map *map)
+{
+	if (!is_own(&map->procs[spw_front.proc]))
+		return false;		/* a guest in its parent's memory */
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_PROCS]; i++)
+		if (atomic_load(&map->procs[i].pid) &&
+		    !is_own(&map->procs[i]) && spw_proc_is_alive(map, i))
+			return false;
+	return true;
+}
+
+/* Who opened a file before it was closed has its record in place afterwards. */
+static void
+wait_for_openers(struct spw_me *me)
+{
+	for (uint32_t i = 0; i <= me->map->fbucket_mask / 16; i++) {
+		struct spw_lock *lock = &me->map->fbucket_locks[i];
+
+		spw_lock(me, SPW_LOCK_FBUCKET, lock);
+		spw_unlock(lock);
+	}
+}
+
+static bool
+leave_all(struct spw_me *me)
+{
+	struct spw_map *map = me->map;
+
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+		struct spw_file *f = &map->files[i];
+
+		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
+		      SPW_IN_USE))
+			continue;
+		if (!atomic_load(&f->opens) &&
+		    atomic_load(&f->flags) & SPW_FILE_UNLINKED)
+			continue;	/* nobody can ask for it */
+		if (spw_leave_file(me, i, SPW_BYPASS_EXEC) < 0 ||
+		    spw_file_is_unsettled(f))
+			return false;
+	}
+	return true;
+}
+
+void
+spw_agent_end_job(void)
+{
+	struct spw_map *map = &spw_front.map;
+	struct spw_me *me = spw_front_me();
+	int fd = me ? spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true) : -1;
+
+	if (fd < 0)
+		return;
+	spw_guard_enter();
+	if (is_last(map)) {
+		atomic_store(&map->seg->closed, 1);
+		wait_for_openers(me);
+		if (leave_all(me) && spw_sys_unlink(map->path) == 0)
+			spw_claims_part(map);
+		else
+			atomic_store(&map->seg->closed, 0);
+	}
+	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_JOIN);
+	spw_guard_leave();
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seed-json.c -- the text of a seed, by cJSON */
+
+#include "planner/seed.h"
+
+#include <cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define VERSION "spillway-seed"
+
+static int
+refuse(int error, const char *reason, const char **ret_reason)
+{
+	*ret_reason = reason;
+	return error;
+}
+
+/* A whole number from lo to hi. */
+static bool
+get_whole(const cJSON *from, const char *name, double lo, double hi,
+	  double *ret)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, name);
+
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= lo) ||
+	    !(item->valuedouble <= hi) ||
+	    item->valuedouble != floor(item->valuedouble))
+		return false;
+	*ret = item->valuedouble;
+	return true;
+}
+
+/* A number from lo, above 0, to hi; one that is not there is 0. */
+static bool
+get_figure(const cJSON *from, const char *name, double lo, double hi,
+	   double *ret)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, name);
+
+	*ret = 0;
+	if (!item)
+		return true;
+	if (!cJSON_IsNumber(item) || !(item->valuedouble >= lo) ||
+	    !(item->valuedouble <= hi))
+		return false;
+	*ret = item->valuedouble;
+	return true;
+}
+
+/* Sixteen digits: more than a number of JSON holds. */
+static bool
+get_traits(const cJSON *from, uint64_t *ret)
+{
+	const char *text = cJSON_GetStringValue(
+		cJSON_GetObjectItemCaseSensitive(from, "traits"));
+
+	if (!text || strlen(text) != 16 ||
+	    strspn(text, "0123456789abcdef") != 16)
+		return false;
+	*ret = strtoull(text, NULL, 16);
+	return true;
+}
+
+static bool
+get_known(const cJSON *from, struct spw_known *ret)
+{
+	double codec, level, filter, width;
+
+	if (!get_traits(from, &ret->traits) ||
+	    !get_whole(from, "codec", 0, UINT8_MAX, &codec) ||
+	    !get_whole(from, "level", INT16_MIN, INT16_MAX, &level) ||
+	    !get_whole(from, "filter", 0, UINT8_MAX, &filter) ||
+	    !get_whole(from, "width", 0, UINT16_MAX, &width) ||
+	    !get_figure(from, "weight", 1e-6, 1e6, &ret->weight) ||
+	    !get_figure(from, "fraction", 1e-6, 2, &ret->fraction) ||
+	    !get_figure(from, "compress", 1, 1e15, &ret->pack) ||
+	    !get_figure(from, "decompress", 1, 1e15, &ret->unpack))
+		return false;
+	ret->choice = (struct spw_choice){
+		.codec = (uint8_t)codec, .level = (int16_t)level,
+		.filter = (uint8_t)filter, .width = (uint16_t)width,
+	};
+	return ret->weight > 0 && ret->fraction > 0;
+}
+
+static void
+get_machine(const cJSON *root, struct spw_seed *ret)
+{
+	const cJSON *machine =
+		cJSON_GetObjectItemCaseSensitive(root, "machine");
+	const char *cpu = cJSON_GetStringValue(
+		cJSON_GetObjectItemCaseSensitive(machine, "cpu"));
+	double cores;
+
+	if (cpu && strlen(cpu) < sizeof(ret->cpu))
+		strcpy(ret->cpu, cpu);
+	if (get_whole(machine, "cores", 1, 1e6, &cores))
+		ret->cores = (unsigned)cores;
+}
+
+static int
+get_seed(const cJSON *root, struct spw_seed *ret, const char **ret_reason)
+{
+	const cJSON *costs = cJSON_GetObjectItemCaseSensitive(root, "costs");
+	const cJSON *item;
+	double version;
+	int r;
+
+	if (!get_whole(root, VERSION, 1, 1e9, &version))
+		return refuse(-EBADMSG, "is no seed", ret_reason);
+	if (version != SPW_SEED_VERSION)
+		return refuse(-EPROTONOSUPPORT, "is of a later version",
+			      ret_reason);
+	if (!cJSON_IsArray(costs))
+		return refuse(-EBADMSG, "has no costs", ret_reason);
+	get_machine(root, ret);
+	cJSON_ArrayForEach(item, costs) {
+		struct spw_known known;
+
+		if (!get_known(item, &known))
+			continue;
+		r = spw_seed_add(ret, &known);
+		if (r < 0)
+			return refuse(r, "does not fit in memory", ret_reason);
+	}
+	return 0;
+}
+
+int
+spw_seed_parse(const char *text, size_t n, struct spw_seed *ret,
+	       const char **ret_reason)
+{
+	struct spw_seed seed = { .n = 0 };
+	cJSON *root;
+	int r;
+
+	*ret = seed;
+	root = cJSON_ParseWithOpts(text, NULL, 1);
+	if (!root || strlen(text) != n) {
+		cJSON_Delete(root);
+		return refuse(-EBADMSG, "is no JSON", ret_reason);
+	}
+	r = get_seed(root, &seed, ret_reason);
+	cJSON_Delete(root);
+	if (r < 0) {
+		spw_seed_clear(&seed);
+		return r;
+	}
+	spw_seed_settle(&seed);
+	*ret = seed;
+	return 0;
+}
+
+static bool
+put(cJSON *object, const char *name, cJSON *item)
+{
+	cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+	if (item && cJSON_AddItemToObject(object, name, item))
+		return true;
+	cJSON_Delete(item);
+	return false;
+}
+
+static bool
+put_number(cJSON *object, const char *name, double x)
+{
+	return put(object, name, cJSON_CreateNumber(x));
+}
+
+/* Four digits are more than is known. */
+static double
+rounded(double x)
+{
+	double unit = pow(10, floor(log10(x)) - 3);
+
+	return unit >= 1 ? round(x / unit) * unit
+			 : round(x / unit) / round(1 / unit);
+}
+
+static cJSON *
+known_item(const struct spw_known *k)
+{
+	cJSON *item = cJSON_CreateObject();
+	char traits[17];
+
+	(void)snprintf(traits, sizeof(traits), "%016" PRIx64, k->traits);
+	if (item && put(item, "traits", cJSON_CreateString(traits)) &&
+	    put_number(item, "codec", k->choice.codec) &&
+	    put_number(item, "level", k->choice.level) &&
+	    put_number(item, "filter", k->choice.filter) &&
+	    put_number(item, "width", k->choice.width) &&
+	    put_number(item, "weight", rounded(k->weight)) &&
+	    (!k->pack || put_number(item, "compress", rounded(k->pack))) &&
+	    (!k->unpack ||
+	     put_number(item, "decompress", rounded(k->unpack))) &&
+	    put_number(item, "fraction", rounded(k->fraction)))
+		return item;
+	cJSON_Delete(item);
+	return NULL;
+}
+
+static cJSON *
+costs_item(const struct spw_seed *seed)
+{
+	cJSON *costs = cJSON_CreateArray();
+
+	for (size_t i = 0; costs && i < seed->n; i++) {
+		cJSON *item = known_item(&seed->at[i]);
+
+		if (!item || !cJSON_AddItemToArray(costs, item)) {
+			cJSON_Delete(item);
+			cJSON_Delete(costs);
+			return NULL;
+		}
+	}
+	return costs;
+}
+
+static cJSON *
+machine_item(const struct spw_seed *seed)
+{
+	cJSON *machine = cJSON_CreateObject();
+
+	if (machine && put(machine, "cpu", cJSON_CreateString(seed->cpu)) &&
+	    put_number(machine, "cores", seed->cores))
+		return machine;
+	cJSON_Delete(machine);
+	return NULL;
+}
+
+static cJSON *
+time_item(void)
+{
+	time_t now = time(NULL);
+	char text[32];
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return cJSON_CreateString(text);
+}
+
+/* Under one another, with a line end at the last; NULL: no memory. */
+static char *
+print_tree(const cJSON *root)
+{
+	char *made = cJSON_Print(root), *text = NULL;
+	size_t n;
+
+	if (made && (text = malloc((n = strlen(made)) + 2))) {
+		memcpy(text, made, n);
+		strcpy(text + n, "\n");
+	}
+	cJSON_free(made);
+	return text;
+}
+
+int
+spw_seed_print(const char *old, const struct spw_seed *seed, char **ret_text)
+{
+	cJSON *root = old ? cJSON_Parse(old) : NULL;
+	char *text = NULL;
+
+	if (!cJSON_IsObject(root)) {
+		cJSON_Delete(root);
+		root = cJSON_CreateObject();
+	}
+	if (root && put_number(root, VERSION, SPW_SEED_VERSION) &&
+	    put(root, "machine", machine_item(seed)) &&
+	    put(root, "updated", time_item()) &&
+	    put(root, "costs", costs_item(seed)))
+		text = print_tree(root);
+	cJSON_Delete(root);
+	if (!text)
+		return -ENOMEM;
+	*ret_text = text;
+	return 0;
+}

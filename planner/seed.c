@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* seed.c -- loads the seed, and saves to it beside others who do */
+
+#include "planner/seed.h"
+#include "shm/util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SIZE_MOST (16 << 20)
+#define WEIGHT_MAX 1000.0	/* then what is new still counts for some */
+#define LOCK_TRIES 500		/* of 10 ms */
+
+__attribute__((format(printf, 3, 4)))
+static int
+say(struct spw_seed_note *note, int error, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	(void)vsnprintf(note->text, sizeof(note->text), format, ap);
+	va_end(ap);
+	return error;
+}
+
+/* "model name" of /proc/cpuinfo; where there is none, what the kernel was
+ * built for would do, but "unknown" is as good.
+ */
+void
+spw_seed_machine(char cpu[SPW_SEED_CPU], unsigned *ret_cores)
+{
+	long cores = sysconf(_SC_NPROCESSORS_CONF);
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	strcpy(cpu, "unknown");
+	*ret_cores = cores > 0 ? (unsigned)cores : 1;
+	while (f && fgets(line, sizeof(line), f)) {
+		char *value = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) || !value)
+			continue;
+		value += strspn(value, ": \t");
+		value[strcspn(value, "\n")] = '\0';
+		(void)snprintf(cpu, SPW_SEED_CPU, "%.*s", SPW_SEED_CPU - 1,
+			       value);
+		break;
+	}
+	if (f)
+		fclose(f);
+}
+
+void
+spw_seed_clear(struct spw_seed *seed)
+{
+	free(seed->at);
+	*seed = (struct spw_seed){ .n = 0 };
+}
+
+static int
+order(const void *x, const void *y)
+{
+	const struct spw_known *a = x, *b = y;
+
+	if (a->traits != b->traits)
+		return a->traits < b->traits ? -1 : 1;
+	if (a->choice.codec != b->choice.codec)
+		return a->choice.codec - b->choice.codec;
+	if (a->choice.filter != b->choice.filter)
+		return a->choice.filter - b->choice.filter;
+	if (a->choice.width != b->choice.width)
+		return a->choice.width - b->choice.width;
+	return a->choice.level - b->choice.level;
+}
+
+int
+spw_seed_add(struct spw_seed *seed, const struct spw_known *known)
+{
+	if (seed->n == seed->room) {
+		size_t room = SPW_MAX(64, 2 * seed->room);
+		struct spw_known *at = realloc(seed->at, room * sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		seed->at = at;
+		seed->room = room;
+	}
+	seed->at[seed->n++] = *known;
+	return 0;
+}
+
+/* Figures multiply, so their logarithms are averaged. */
+static double
+blend(double a, double wa, double b, double wb)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return exp((wa * log(a) + wb * log(b)) / (wa + wb));
+}
+
+static void
+merge(struct spw_known *into, const struct spw_known *k)
+{
+	double w = into->weight, more = k->weight;
+
+	into->pack = blend(into->pack, w, k->pack, more);
+	into->unpack = blend(into->unpack, w, k->unpack, more);
+	into->fraction = blend(into->fraction, w, k->fraction, more);
+	into->weight = w + more;
+}
+
+void
+spw_seed_settle(struct spw_seed *seed)
+{
+	size_t kept = 0;
+
+	if (seed->n)
+		qsort(seed->at, seed->n, sizeof(*seed->at), order);
+	for (size_t i = 0; i < seed->n; i++)
+		if (kept && !order(&seed->at[kept - 1], &seed->at[i]))
+			merge(&seed->at[kept - 1], &seed->at[i]);
+		else
+			seed->at[kept++] = seed->at[i];
+	seed->n = kept;
+	for (size_t i = 0; i < kept; i++)
+		seed->at[i].weight = SPW_MIN(seed->at[i].weight, WEIGHT_MAX);
+}
+
+/* All of a file with a NUL behind it, for free().  -ENOENT if there is none;
+ * a FIFO or a directory is -EBADMSG, and nobody waits for it.
+ */
+static int
+read_file(const char *path, char **ret_text, size_t *ret_n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	size_t n = 0;
+	struct stat st;
+	char *text;
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size > SIZE_MOST) {
+		close(fd);
+		return -EBADMSG;
+	}
+	text = malloc((size_t)st.st_size + 1);
+	if (!text) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while ((got = read(fd, text + n, (size_t)st.st_size - n)) > 0)
+		n += (size_t)got;
+	got = got < 0 ? -errno : 0;
+	close(fd);
+	if (got < 0) {
+		free(text);
+		return (int)got;
+	}
+	text[n] = '\0';
+	*ret_text = text;
+	*ret_n = n;
+	return 0;
+}
+
+/* The seed in a file.  Empty, and 0, if there is no file. */
+static int
+read_seed(const char *path, struct spw_seed *ret, char **ret_text,
+	  struct spw_seed_note *note)
+{
+	const char *reason = "is no file of ours";
+	char *text = NULL;
+	size_t n = 0;
+	int r;
+
+	*ret = (struct spw_seed){ .n = 0 };
+	*ret_text = NULL;
+	r = read_file(path, &text, &n);
+	if (r == -ENOENT)
+		return 0;
+	if (!r)
+		r = spw_seed_parse(text, n, ret, &reason);
+	if (!r) {
+		*ret_text = text;
+		return 0;
+	}
+	free(text);
+	if (r == -EBADMSG)
+		return say(note, r, "seed %s %s; ignored, it will be rebuilt",
+			   path, reason);
+	if (r == -EPROTONOSUPPORT || r == -EOPNOTSUPP)
+		return say(note, r, "seed %s %s; ignored", path, reason);
+	return say(note, r, "seed %s: %s; ignored", path, strerror(-r));
+}
+
+static bool
+is_ours(const struct spw_seed *seed)
+{
+	char cpu[SPW_SEED_CPU];
+	unsigned cores;
+
+	spw_seed_machine(cpu, &cores);
+	return !strcmp(cpu, seed->cpu) && cores == seed->cores;
+}
+
+static void
+drop_speeds(struct spw_seed *seed)
+{
+	for (size_t i = 0; i < seed->n; i++)
+		seed->at[i].pack = seed->at[i].unpack = 0;
+}
+
+int
+spw_seed_load(struct spw_predictor *p, const char *path,
+	      struct spw_seed_note *ret_note)
+{
+	struct spw_seed seed;
+	char *text;
+	int r;
+
+	ret_note->text[0] = '\0';
+	r = read_seed(path, &seed, &text, ret_note);
+	if (r < 0 || !text)
+		return r;
+	free(text);
+	if (!is_ours(&seed)) {
+		(void)say(ret_note, 0, "seed %s is of another machine (%.60s, "
+			  "%u cores); its speeds are not used", path,
+			  seed.cpu[0] ? seed.cpu : "unknown", seed.cores);
+		drop_speeds(&seed);
+	}
+	/* What the pool does not have stays in the file. */
+	for (size_t i = 0; i < seed.n; i++)
+		(void)spw_predict_tell(p, &seed.at[i]);
+	spw_seed_clear(&seed);
+	return 0;
+}
+
+/* The lock is of the open file: the kernel drops it with the process. */
+static int
+lock_beside(const char *path)
+{
+	const struct timespec nap = { .tv_nsec = 10000000 };
+	struct flock lock = { .l_type = F_WRLCK };
+	char name[PATH_MAX];
+	int fd, n;
+
+	n = snprintf(name, sizeof(name), "%s.lock", path);
+	if (n < 0 || (size_t)n >= sizeof(name))
+		return -ENAMETOOLONG;
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!fcntl(fd, F_OFD_SETLK, &lock))
+			return fd;
+		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	n = -errno;
+	close(fd);
+	return n;
+}
+
+static int
+write_all(int fd, const char *text, size_t n)
+{
+	while (n) {
+		ssize_t put = write(fd, text, n);
+
+		if (put < 0)
+			return -errno;
+		text += put;
+		n -= (size_t)put;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Under the lock, so the name beside it is ours, also if somebody who died
+ * left one there.
+ */
+static int
+replace(const char *path, const char *text)
+{
+	char name[PATH_MAX];
+	int fd, n, r;
+
+	n = snprintf(name, sizeof(name), "%s.new", path);
+	if (n < 0 || (size_t)n >= sizeof(name))
+		return -ENAMETOOLONG;
+	(void)unlink(name);		/* not there is fine */
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, text, strlen(text));
+	if (close(fd) < 0 && !r)
+		r = -errno;
+	if (!r && rename(name, path) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlink(name);
+	return r;
+}
+
+static int
+add_known(const struct spw_known *known, void *arg)
+{
+	return spw_seed_add(arg, known);
+}
+
+static int
+merge_and_write(struct spw_predictor *p, const char *path,
+		struct spw_seed_note *note)
+{
+	struct spw_seed seed;
+	char *old, *text;
+	int r;
+
+	r = read_seed(path, &seed, &old, note);
+	if (r < 0 && r != -EBADMSG)
+		return r;
+	note->text[0] = '\0';		/* it was told when it was loaded */
+	if (!is_ours(&seed))
+		drop_speeds(&seed);
+	spw_seed_machine(seed.cpu, &seed.cores);
+	r = spw_predict_learned(p, add_known, &seed);
+	spw_seed_settle(&seed);
+	if (!r)
+		r = spw_seed_print(old, &seed, &text);
+	free(old);
+	spw_seed_clear(&seed);
+	if (r < 0)
+		return r;
+	r = replace(path, text);
+	free(text);
+	if (!r)
+		spw_predict_given(p);
+	return r;
+}
+
+int
+spw_seed_save(struct spw_predictor *p, const char *path,
+	      struct spw_seed_note *ret_note)
+{
+	char *real = realpath(path, NULL);	/* a link stays one */
+	int lock, r;
+
+	ret_note->text[0] = '\0';
+	lock = lock_beside(real ? real : path);
+	r = lock < 0 ? lock : merge_and_write(p, real ? real : path, ret_note);
+	if (lock >= 0)
+		close(lock);
+	free(real);
+	if (r < 0 && !ret_note->text[0])
+		(void)say(ret_note, r, "seed %s was not saved: %s", path,
+			  lock == -EAGAIN ? "others keep its lock"
+					  : strerror(-r));
+	return r;
+}

@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* claims.c -- the table of claims: jobs, and chains of files they have */
+
+/*
+ * Files are spread over stripes, each with a robust mutex, heads of chains
+ * and claims of its own. A chain is whole after every single store, so who
+ * finds that the owner of a mutex died goes on; what the dead had taken out
+ * of the unused ones is lost until the table is. Memory of claims is
+ * reserved as it is needed: a full /dev/shm is an error and not a SIGBUS.
+ *
+ * A job that was killed may leave claims behind. They are void when its
+ * segment is gone, and are taken away when somebody meets them or the room
+ * is needed.
+ */
+#include "shm/claims.h"
+
+#include <errno.h>
+
+#include "shm/crc32c.h"
+#include "shm/guard.h"
+#include "shm/sys.h"
+#include "shm/text.h"
+
+#define MAGIC	0x316d696c63777053ull	/* "Spwclim1", little endian */
+
+enum {
+	VERSION = 1, STRIPES = 64, HEADS = 128, JOBS = 256,
+	CLAIMS = 4096,			/* of a stripe */
+	STEP = 4096 / 32,		/* reserved at once: a page */
+	RACES = 100,			/* made and removed under our hands */
+};
+
+struct claim {
+	uint64_t dev, ino;
+	uint32_t job, gen;		/* void when the job has another gen */
+	_Atomic uint32_t next;		/* in the chain, or unused: index + 1 */
+	uint32_t pad;
+};
+static_assert(sizeof(struct claim) == 32, "stored in the table");
+
+struct stripe {
+	pthread_mutex_t lock;
+	_Atomic uint32_t ready;		/* claims whose memory is reserved */
+	_Atomic uint32_t unused;	/* chain of those: index + 1 */
+	_Atomic uint32_t heads[HEADS];
+};
+
+struct job {
+	_Atomic uint32_t gen;		/* odd: in use */
+	uint32_t pad;
+	uint64_t ino, created;		/* the segment's */
+	char name[SPW_JOB_MAX + 8];
+};
+
+struct fixed {				/* set once, under the checksum */
+	uint64_t magic;
+	uint32_t version, layout;
+	uint64_t size;
+	uint32_t uid, pad;
+	char boot_id[40];
+};
+
+struct shared {
+	struct fixed fixed;
+	uint32_t crc;
+	_Atomic uint32_t gone;		/* its name is: take the new one */
+	_Atomic uint32_t dropped;	/* bumped when claims go */
+	pthread_mutex_t lock;		/* jobs */
+	struct job jobs[JOBS];
+	struct stripe stripes[STRIPES];
+};
+
+#define CLAIMS_OFF ((sizeof(struct shared) + 4095) & ~(size_t)4095)
+#define TABLE_SIZE (CLAIMS_OFF + sizeof(struct claim) * CLAIMS * STRIPES)
+
+struct spw_claims {			/* this process's mapping */
+	struct shared *at;
+	char dir[SPW_SEG_PATH_MAX];	/* with the slash */
+	char path[SPW_SEG_PATH_MAX];
+};
+
+static struct spw_claims *_Atomic the_table;	/* one user, one directory */
+
+static uint32_t
+layout_hash(void)
+{
+	const uint32_t sizes[] = {
+		sizeof(struct shared), sizeof(struct claim),
+		sizeof(pthread_mutex_t), STRIPES, HEADS, JOBS, CLAIMS,
+	};
+
+	return spw_crc32c(0, sizes, sizeof(sizes));
+}
+
+static struct claim *
+claims_of(const struct spw_claims *c, uint32_t stripe)
+{
+	return (struct claim *)((char *)c->at + CLAIMS_OFF) +
+	       (size_t)stripe * CLAIMS;
+}
+
+static int
+take(pthread_mutex_t *lock)
+{
+	int r;
+
+	spw_guard_enter();
+	r = pthread_mutex_lock(lock);
+	if (r == EOWNERDEAD)
+		r = pthread_mutex_consistent(lock);
+	if (r)
+		spw_guard_leave();
+	return -r;
+}
+
+static void
+give(pthread_mutex_t *lock)
+{
+	pthread_mutex_unlock(lock);
+	spw_guard_leave();
+}
+
+static void
+init_locks(struct shared *at)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&at->lock, &attr);
+	for (int i = 0; i < STRIPES; i++)
+		pthread_mutex_init(&at->stripes[i].lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static struct shared *
+map_table(int fd)
+{
+	void *at = spw_sys_mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE,
+				MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	(void)spw_sys_madvise(at, TABLE_SIZE, MADV_DONTDUMP);
+	return at;
+}
+
+static int
+fill(int fd)
+{
+	struct fixed f = {
+		.magic = MAGIC, .version = VERSION, .layout = layout_hash(),
+		.size = TABLE_SIZE, .uid = spw_sys_geteuid(),
+	};
+	struct shared *at;
+	int r = spw_sys_ftruncate(fd, TABLE_SIZE);
+
+	if (r == 0)
+		r = spw_sys_fallocate(fd, 0, 0, CLAIMS_OFF);
+	if (r < 0)
+		return r;
+	at = map_table(fd);
+	if (!at)
+		return -ENOMEM;
+	(void)spw_seg_boot_id(f.boot_id);
+	at->dropped = 1;		/* 0: not looked at */
+	at->fixed = f;
+	at->crc = spw_crc32c(0, &f, sizeof(f));
+	init_locks(at);
+	return spw_sys_munmap(at, TABLE_SIZE);
+}
+
+/* Built without a name and then linked, so nobody sees half of one. */
+static int
+make_table(const struct spw_claims *c)
+{
+	int r, fd = spw_sys_open(c->dir, O_TMPFILE | O_RDWR | O_CLOEXEC,
+				 0600);
+
+	if (fd < 0)
+		return fd;
+	r = fill(fd);
+	if (r == 0)
+		r = spw_seg_link(fd, c->path);
+	spw_sys_close(fd);
+	return r == -EEXIST ? 0 : r;
+}
+
+static int
+check(int fd)
+{
+	char boot_id[40];
+	struct stat st;
+	struct { struct fixed fixed; uint32_t crc; } head;
+	int r = spw_sys_fstat(fd, &st);
+
+	if (r < 0)
+		return r;
+	if (!S_ISREG(st.st_mode) || st.st_uid != spw_sys_geteuid() ||
+	    (st.st_mode & 077) || st.st_nlink > 1)
+		return -EPERM;
+	if (spw_sys_pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    head.fixed.magic != MAGIC)
+		return -EBADMSG;
+	if (head.fixed.version != VERSION ||
+	    head.fixed.layout != layout_hash())
+		return -EPROTO;
+	if (spw_crc32c(0, &head.fixed, sizeof(head.fixed)) != head.crc ||
+	    head.fixed.size != TABLE_SIZE ||
+	    (uint64_t)st.st_size != TABLE_SIZE)
+		return -EBADMSG;
+	if (head.fixed.uid != st.st_uid)
+		return -EPERM;
+	if (spw_seg_boot_id(boot_id) == 0 &&
+	    memcmp(boot_id, head.fixed.boot_id, sizeof(boot_id)))
+		return -ESTALE;
+	return 0;
+}
+
+/* The mapping is described in memory of its own: a table that is gone stays,
+ * since another thread may be looking at it. */
+static int
+describe_mapping(const struct spw_claims *c)
+{
+	struct spw_claims *own = spw_sys_mmap(NULL, sizeof(*own),
+					      PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS,
+					      -1, 0);
+
+	if (own == MAP_FAILED)
+		return -ENOMEM;
+	*own = *c;
+	atomic_store(&the_table, own);
+	return 0;
+}
+
+static int
+map_existing(struct spw_claims *c)
+{
+	int r, fd = spw_sys_open(c->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+
+	if (fd < 0)
+		return fd == -ELOOP ? -EPERM : fd;
+	r = check(fd);
+	c->at = r == 0 ? map_table(fd) : NULL;
+	spw_sys_close(fd);
+	if (!c->at)
+		return r < 0 ? r : -ENOMEM;
+	if (atomic_load(&c->at->gone)) {	/* removed a moment ago */
+		spw_sys_munmap(c->at, TABLE_SIZE);
+		return -ENOENT;
+	}
+	return describe_mapping(c);
+}
+
+static int
+name_table(struct spw_claims *c, const char *dir)
+{
+	struct spw_text t;
+	int r = spw_seg_path(dir, NULL, c->dir, sizeof(c->dir));
+
+	if (r < 0)
+		return r;
+	spw_text_init(&t, c->path, sizeof(c->path));
+	spw_text_fmt(&t, "%sclaims", c->dir);
+	return t.cut ? -ENAMETOOLONG : 0;
+}
+
+struct spw_claims *
+spw_claims_open(const char *dir, bool make, int *ret_err)
+{
+	struct spw_claims *known = atomic_load(&the_table), c;
+	int r;
+
+	if (known && !atomic_load(&known->at->gone))
+		return known;
+	r = name_table(&c, dir);
+	if (r == 0)
+		r = map_existing(&c);
+	for (int i = 0; r == -ENOENT && make && i < RACES; i++) {
+		r = make_table(&c);
+		if (r == 0)
+			r = map_existing(&c);
+	}
+	if (ret_err)
+		*ret_err = r;
+	return r == 0 ? atomic_load(&the_table) : NULL;
+}
+
+static bool
+is_gone(const struct spw_claims *c, const struct job *job)
+{
+	char path[SPW_SEG_PATH_MAX];
+	struct spw_text t;
+	struct stat st;
+	int r;
+
+	spw_text_init(&t, path, sizeof(path));
+	spw_text_fmt(&t, "%s%s.seg", c->dir, job->name);
+	r = spw_sys_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW);
+	return r == -ENOENT || (r == 0 && st.st_ino != job->ino);
+}
+
+/* Makes all that the job had claimed void. Under the lock of the jobs. */
+static void
+end_job(struct spw_claims *c, struct job *job)
+{
+	atomic_fetch_add(&c->at->dropped, 1);
+	atomic_fetch_add(&job->gen, 1);
+}
+
+static void
+forget_gone(struct spw_claims *c)
+{
+	for (int i = 0; i < JOBS; i++) {
+		struct job *job = &c->at->jobs[i];
+
+		if (atomic_load(&job->gen) & 1 && is_gone(c, job))
+			end_job(c, job);
+	}
+}
+
+static bool
+is_entry_of(const struct job *job, const struct spw_map *map)
+{
+	return atomic_load(&job->gen) & 1 && job->ino == map->ino &&
+	       job->created == map->fixed.created;
+}
+
+static int
+find_entry(struct spw_claims *c, const struct spw_map *map)
+{
+	for (int i = 0; i < JOBS; i++)
+		if (is_entry_of(&c->at->jobs[i], map))
+			return i;
+	return -ENOSPC;
+}
+
+static int
+find_unused(struct spw_claims *c)
+{
+	for (int i = 0; i < JOBS; i++)
+		if (!(atomic_load(&c->at->jobs[i].gen) & 1))
+			return i;
+	return -ENOSPC;
+}
+
+static int
+enter_job(struct spw_claims *c, struct spw_map *map)
+{
+	int at = find_entry(c, map);
+	struct spw_text name;
+	struct job *job;
+
+	if (at >= 0)
+		return at;
+	at = find_unused(c);
+	if (at < 0) {
+		forget_gone(c);
+		at = find_unused(c);
+	}
+	if (at < 0)
+		return at;
+	job = &c->at->jobs[at];
+	job->ino = map->ino;
+	job->created = map->fixed.created;
+	spw_text_init(&name, job->name, sizeof(job->name));
+	spw_text_put(&name, map->fixed.job);
+	atomic_fetch_add(&job->gen, 1);
+	return at;
+}
+
+int
+spw_claims_join(struct spw_map *map, const char *dir)
+{
+	struct spw_seg *seg = map->seg;
+	struct spw_claims *c;
+	int r;
+
+	do {
+		c = spw_claims_open(dir, true, &r);
+		if (!c)
+			return r;
+		r = take(&c->at->lock);
+		if (r < 0)
+			return r;
+		r = atomic_load(&c->at->gone) ? -EAGAIN : enter_job(c, map);
+		if (r >= 0) {
+			atomic_store(&seg->claims_gen,
+				     atomic_load(&c->at->jobs[r].gen));
+			atomic_store(&seg->claims_job, (uint32_t)r + 1);
+			map->claims = c;
+		}
+		give(&c->at->lock);
+	} while (r == -EAGAIN);
+	return r < 0 ? r : 0;
+}
+
+/* The table that the job is in, found again by one of its processes that has
+ * not made claims itself: the drainer, the command. */
+static struct spw_claims *
+table_of(struct spw_map *map)
+{
+	char dir[SPW_SEG_PATH_MAX];
+	struct spw_text t;
+	char *slash;
+
+	if (map->claims || !atomic_load(&map->seg->claims_job))
+		return map->claims;
+	spw_text_init(&t, dir, sizeof(dir));
+	spw_text_put(&t, map->path);
+	for (int i = 0; i < 2; i++) {	/* DIR/spillway.UID/JOB.seg */
+		slash = strrchr(dir, '/');
+		if (!slash)
+			return NULL;
+		*slash = '\0';
+	}
+	map->claims = spw_claims_open(dir, false, NULL);
+	return map->claims;
+}
+
+static uint32_t
+hash(const struct spw_file_id *id)
+{
+	uint64_t h = (id->ino ^ id->dev << 40) * 0x9e3779b97f4a7c15ull;
+
+	return (uint32_t)(h >> 40);
+}
+
+/* The chain of a file: how many steps it may have at most, and its claims. */
+struct chain {
+	struct stripe *stripe;
+	struct claim *claims;
+	_Atomic uint32_t *head;
+	uint32_t ready;
+};
+
+static int
+open_chain(struct spw_claims *c, const struct spw_file_id *id,
+	   struct chain *ret)
+{
+	uint32_t h = hash(id);
+	struct stripe *s = &c->at->stripes[h % STRIPES];
+	int r = take(&s->lock);
+
+	if (r < 0)
+		return r;
+	ret->stripe = s;
+	ret->claims = claims_of(c, h % STRIPES);
+	ret->head = &s->heads[h / STRIPES % HEADS];
+	ret->ready = SPW_MIN(atomic_load(&s->ready), (uint32_t)CLAIMS);
+	return 0;
+}
+
+static bool
+is_void(const struct spw_claims *c, const struct claim *cl)
+{
+	return cl->job >= JOBS ||
+	       atomic_load(&c->at->jobs[cl->job].gen) != cl->gen;
+}
+
+struct self {				/* the caller's job in the table */
+	uint32_t job, gen;
+};
+
+/* As it was entered: if the segment was deleted by hand, another job may have
+ * its entry by now. */
+static struct self
+self_of(const struct spw_map *map)
+{
+	return (struct self){ atomic_load(&map->seg->claims_job) - 1,
+			      atomic_load(&map->seg->claims_gen) };
+}
+
+static bool
+is_of(const struct claim *cl, const struct self *self)
+{
+	return cl->job == self->job && cl->gen == self->gen;
+}
+
+static bool
+is_for(const struct claim *cl, const struct spw_file_id *id)
+{
+	return cl->ino == id->ino && cl->dev == id->dev;
+}
+
+/* Takes claims out of a chain: void ones, and that of one job on a file. */
+static void
+weed(struct spw_claims *c, struct chain *chain, _Atomic uint32_t *head,
+     const struct self *self, const struct spw_file_id *id)
+{
+	_Atomic uint32_t *at = head;
+
+	for (uint32_t n = chain->ready; n; n--) {
+		uint32_t link = atomic_load(at);
+		struct claim *cl;
+
+		if (link - 1 >= chain->ready)
+			return;
+		cl = &chain->claims[link - 1];
+		if (!is_void(c, cl) &&
+		    (!id || !is_of(cl, self) || !is_for(cl, id))) {
+			at = &cl->next;
+			continue;
+		}
+		atomic_fetch_add(&c->at->dropped, 1);
+		atomic_store(at, atomic_load(&cl->next));
+		atomic_store(&cl->next, atomic_load(&chain->stripe->unused));
+		atomic_store(&chain->stripe->unused, link);
+	}
+}
+
+static int
+grow(const struct spw_claims *c, const struct chain *chain)
+{
+	struct stripe *s = chain->stripe;
+	uint32_t ready = chain->ready;
+	uint64_t off = (uint64_t)((char *)(chain->claims + ready) -
+				  (char *)c->at);
+	int r, fd;
+
+	if (ready + STEP > CLAIMS)
+		return -ENOSPC;
+	fd = spw_sys_open(c->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return fd;
+	r = spw_sys_fallocate(fd, 0, off, STEP * sizeof(struct claim));
+	spw_sys_close(fd);
+	for (uint32_t i = ready; r == 0 && i < ready + STEP; i++) {
+		atomic_store(&chain->claims[i].next,
+			     atomic_load(&s->unused));
+		atomic_store(&s->ready, i + 1);
+		atomic_store(&s->unused, i + 1);
+	}
+	return r;
+}
+
+/* An unused claim's number, or a negative errno. */
+static int
+new_claim(struct spw_claims *c, struct chain *chain)
+{
+	struct stripe *s = chain->stripe;
+	uint32_t link = atomic_load(&s->unused);
+	int r = 0;
+
+	for (int i = 0; !link && i < HEADS; i++)
+		weed(c, chain, &s->heads[i], NULL, NULL);
+	if (!link)
+		link = atomic_load(&s->unused);
+	if (!link)
+		r = grow(c, chain);
+	if (r < 0)
+		return r;
+	chain->ready = SPW_MIN(atomic_load(&s->ready), (uint32_t)CLAIMS);
+	link = atomic_load(&s->unused);
+	if (link - 1 >= chain->ready)
+		return -EBADMSG;
+	atomic_store(&s->unused, atomic_load(&chain->claims[link - 1].next));
+	return (int)link - 1;
+}
+
+/* Whether the job is in the chain, and how many others are. */
+static bool
+look_through(struct spw_claims *c, const struct chain *chain,
+	     const struct self *self, const struct spw_file_id *id,
+	     unsigned *ret_others)
+{
+	uint32_t link = atomic_load(chain->head);
+	bool has = false;
+
+	*ret_others = 0;
+	for (uint32_t n = chain->ready; n && link - 1 < chain->ready; n--) {
+		const struct claim *cl = &chain->claims[link - 1];
+
+		if (is_for(cl, id) && !is_void(c, cl)) {
+			if (is_of(cl, self))
+				has = true;
+			else
+				++*ret_others;
+		}
+		link = atomic_load(&cl->next);
+	}
+	return has;
+}
+
+static int
+add_claim(struct spw_claims *c, struct chain *chain, const struct self *self,
+	  const struct spw_file_id *id)
+{
+	int at = new_claim(c, chain);
+	struct claim *cl;
+
+	if (at < 0)
+		return at;
+	cl = &chain->claims[at];
+	cl->dev = id->dev;
+	cl->ino = id->ino;
+	cl->job = self->job;
+	cl->gen = self->gen;
+	atomic_store(&cl->next, atomic_load(chain->head));
+	atomic_store(chain->head, (uint32_t)at + 1);
+	return 0;
+}
+
+uint32_t
+spw_claims_dropped(struct spw_map *map)
+{
+	struct spw_claims *c = table_of(map);
+
+	return c ? atomic_load(&c->at->dropped) : 0;
+}
+
+int
+spw_claim(struct spw_map *map, const struct spw_file_id *id, uint32_t dropped)
+{
+	struct spw_claims *c = table_of(map);
+	struct self self = self_of(map);
+	struct chain chain;
+	unsigned others;
+	int r;
+
+	if (!c)
+		return SPW_CLAIM_ALONE;
+	r = open_chain(c, id, &chain);
+	if (r < 0)
+		return r;
+	if (!look_through(c, &chain, &self, id, &others))
+		r = add_claim(c, &chain, &self, id);
+	give(&chain.stripe->lock);
+	if (r < 0)
+		return r;
+	if (others)
+		return SPW_CLAIM_CONTESTED;
+	return atomic_load(&c->at->dropped) == dropped ? SPW_CLAIM_ALONE
+						       : SPW_CLAIM_STALE;
+}
+
+void
+spw_claim_drop(struct spw_map *map, const struct spw_file_id *id)
+{
+	struct spw_claims *c = table_of(map);
+	struct self self = self_of(map);
+	struct chain chain;
+
+	if (!c || open_chain(c, id, &chain) < 0)
+		return;
+	weed(c, &chain, chain.head, &self, id);
+	give(&chain.stripe->lock);
+}
+
+static void
+describe(const struct spw_claims *c, const struct claim *cl,
+	 struct spw_claimant *ret)
+{
+	const struct job *job = &c->at->jobs[cl->job];
+	char name[sizeof(job->name)];
+	struct spw_text t;
+
+	memcpy(name, job->name, sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	ret->job = cl->job;
+	ret->gen = cl->gen;
+	ret->ino = job->ino;
+	spw_text_init(&t, ret->path, sizeof(ret->path));
+	spw_text_fmt(&t, "%s%s.seg", c->dir, name);
+}
+
+unsigned
+spw_claim_others(struct spw_claims *c, const struct spw_map *map,
+		 const struct spw_file_id *id, struct spw_claimant *list,
+		 unsigned max)
+{
+	struct self self = map ? self_of(map) : (struct self){ JOBS, 0 };
+	struct chain chain;
+	unsigned n = 0;
+	uint32_t link;
+
+	if (open_chain(c, id, &chain) < 0)
+		return 0;
+	link = atomic_load(chain.head);
+	for (uint32_t i = chain.ready; i && link - 1 < chain.ready; i--) {
+		const struct claim *cl = &chain.claims[link - 1];
+
+		if (is_for(cl, id) && !is_void(c, cl) && !is_of(cl, &self) &&
+		    n++ < max)
+			describe(c, cl, &list[n - 1]);
+		link = atomic_load(&cl->next);
+	}
+	give(&chain.stripe->lock);
+	return n;
+}
+
+void
+spw_claim_void(struct spw_claims *c, const struct spw_claimant *who,
+	       const struct spw_file_id *id)
+{
+	struct job *job = &c->at->jobs[who->job];
+	struct chain chain;
+
+	if (take(&c->at->lock) < 0)
+		return;
+	if (atomic_load(&job->gen) == who->gen)
+		end_job(c, job);
+	give(&c->at->lock);
+	if (open_chain(c, id, &chain) < 0)
+		return;
+	weed(c, &chain, chain.head, NULL, NULL);
+	give(&chain.stripe->lock);
+}
+
+void
+spw_claims_part(struct spw_map *map)
+{
+	struct spw_claims *c = table_of(map);
+	int job;
+
+	if (!c || take(&c->at->lock) < 0)
+		return;
+	job = find_entry(c, map);
+	if (job >= 0)
+		end_job(c, &c->at->jobs[job]);
+	forget_gone(c);
+	job = 0;
+	while (job < JOBS && !(atomic_load(&c->at->jobs[job].gen) & 1))
+		job++;
+	if (job == JOBS && !atomic_load(&c->at->gone)) {
+		atomic_store(&c->at->gone, 1);
+		(void)spw_sys_unlink(c->path);	/* deleted is as good */
+	}
+	give(&c->at->lock);
+}

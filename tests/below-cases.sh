@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# below-cases.sh -- blocks below memory, one case after another
+
+. tests/functions.sh
+
+mkdir below
+"$top_builddir/tests/below-cases" "$PWD/below" || fail "see above"
