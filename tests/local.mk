@@ -38,6 +38,7 @@ tests_units = \
 	tests/unit-object-samples \
 	tests/unit-predict \
 	tests/unit-proc-reap \
+	tests/unit-replay \
 	tests/unit-seed \
 	tests/unit-seen \
 	tests/unit-signals \
@@ -76,6 +77,11 @@ tests_unit_choose_SOURCES = \
 tests_unit_crc32c_SOURCES = \
 	tests/guarded.h \
 	tests/unit-crc32c.c
+tests_unit_replay_SOURCES = \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h \
+	tests/unit-replay.c
 tests_unit_filter_SOURCES = \
 	tests/filter-samples.h \
 	tests/guarded.h \
@@ -238,6 +244,7 @@ tests_scripts = \
 	tests/program-sqlite.sh \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
+	tests/recover-memory.sh \
 	tests/recover-newer.sh \
 	tests/recover-tiers.sh \
 	tests/service-life.sh \
