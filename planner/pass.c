@@ -300,6 +300,7 @@ spw_note_failure(struct spw_drainer *d, uint32_t file, int err)
 	spw_file_fail(f, -err);
 	h->retry_at = spw_now_ms() + RETRY_MS;
 	h->gen = f->gen;
+	h->failed = d->passes;
 }
 
 static void
