@@ -180,6 +180,7 @@ endif
 tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
+	tests/below-home-faults.sh \
 	tests/below-stress.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
@@ -321,6 +322,7 @@ tests_helpers = \
 	tests/stdio-forms \
 	tests/thread-forms \
 	tests/tier-faults \
+	tests/tier-steps \
 	tests/time-forms \
 	tests/two-jobs
 
@@ -350,6 +352,9 @@ tests_past_cache_SOURCES = \
 tests_slowfs_calls_SOURCES = \
 	tests/slowfs-calls.c \
 	tests/told.h
+tests_tier_steps_SOURCES = \
+	tests/tier-steps.c \
+	tests/told.h
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
 	tests/told.h
@@ -367,6 +372,7 @@ tests_past_cache_LDADD =
 tests_slowfs_calls_LDADD =
 tests_slowfs_rate_LDADD = -lpthread
 tests_thread_forms_LDADD = -lpthread
+tests_tier_steps_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
