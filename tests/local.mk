@@ -180,8 +180,10 @@ endif
 tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
+	tests/below-full.sh \
 	tests/below-home-faults.sh \
 	tests/below-stress.sh \
+	tests/below-tier-faults.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
@@ -281,7 +283,8 @@ tests_scripts = \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
 	tests/twin-two-jobs.sh \
-	tests/twin-unlink.sh
+	tests/twin-unlink.sh \
+	tests/two-nodes.sh
 
 # Programs that scripts call.
 tests_helpers = \
