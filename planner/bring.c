@@ -179,6 +179,9 @@ is_wanted(struct spw_drainer *d, uint32_t chunk, bool asked)
 	if (!spw_chunk_is_used(map, chunk) ||
 	    spw_chunk_is_empty(&map->chunks[chunk]))
 		return false;
+	/* Who asked is to hear of it, not to wait until it is well. */
+	if (d->homes[file].failed == d->passes)
+		return false;
 	return is_asked(d, file) ||
 	       (!asked && d->homes[file].retry_at <= spw_now_ms() &&
 		!(atomic_load(&map->files[file].flags) & SPW_FILE_UNLINKED));

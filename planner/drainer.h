@@ -29,6 +29,7 @@ struct spw_home {			/* a file's home, held open */
 	int64_t retry_at;		/* ms; after a failure, leave it till then */
 	int64_t idle_since;		/* ms; closed and settled, 0: no */
 	uint64_t noted;			/* pass that noted the ctime */
+	uint64_t failed;		/* last pass in which it failed */
 	uint64_t logged_size;		/* of the file, in its last object */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool named;			/* its name is durable */

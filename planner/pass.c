@@ -312,6 +312,7 @@ spw_note_failure(struct spw_drainer *d, uint32_t file, int err)
 
 	spw_file_fail(f, -err);
 	h->retry_at = spw_now_ms() + RETRY_MS;
+	h->failed = d->passes;
 }
 
 static void
@@ -440,8 +441,10 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 				continue;
 			}
 			/* Who asked may change home by himself next: no
-			 * older copy may be replayed over that. */
-			r = spw_sync_release(d, file, d->pass_seq);
+			 * older copy may be replayed over that. What did
+			 * not get home is kept. */
+			r = d->homes[file].failed == d->passes ? 0
+			    : spw_sync_release(d, file, d->pass_seq);
 			if (r < 0)
 				spw_file_fail(f, -r);
 			spw_home_let_run(d, file);

@@ -188,7 +188,10 @@ tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
 	tests/below-cases.sh \
+	tests/below-full.sh \
+	tests/below-home-faults.sh \
 	tests/below-stress.sh \
+	tests/below-tier-faults.sh \
 	tests/cmd-clean.sh \
 	tests/cmd-fsck.sh \
 	tests/cmd-full-home.sh \
@@ -294,7 +297,8 @@ tests_scripts = \
 	tests/twin-times-tools.sh \
 	tests/twin-times.sh \
 	tests/twin-two-jobs.sh \
-	tests/twin-unlink.sh
+	tests/twin-unlink.sh \
+	tests/two-nodes.sh
 
 # Programs that scripts call.
 tests_helpers = \
@@ -338,6 +342,7 @@ tests_helpers = \
 	tests/stdio-forms \
 	tests/thread-forms \
 	tests/tier-faults \
+	tests/tier-steps \
 	tests/time-forms \
 	tests/two-jobs
 
@@ -375,6 +380,9 @@ tests_past_cache_SOURCES = \
 tests_slowfs_calls_SOURCES = \
 	tests/slowfs-calls.c \
 	tests/told.h
+tests_tier_steps_SOURCES = \
+	tests/tier-steps.c \
+	tests/told.h
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
 	tests/told.h
@@ -392,6 +400,7 @@ tests_past_cache_LDADD =
 tests_slowfs_calls_LDADD =
 tests_slowfs_rate_LDADD = -lpthread
 tests_thread_forms_LDADD = -lpthread
+tests_tier_steps_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# below-home-faults.sh -- home fails while a tier holds most of the bytes:
+# told once, nothing lost, everything home when it is well again
+
+. tests/functions.sh
+slow_mount bandwidth=20000000 latency=2
+mount=$scratch/slow
+cd "$mount"
+mkdir "$scratch/tier"
+spilled_flags=(--tiers "ram@16M nvme:$scratch/tier@128M" --include "$mount")
+
+# through FAULT HEAL ERROR STEP...: most of a file is in the tier when the
+# fault comes; the steps are made while it lasts.
+through()
+{
+	spilled timeout 60 "$top_builddir/tests/tier-steps" open:b \
+		write:a:1:0:32M:256K "set:$mount:$1" \
+		write:b:2:0:40000:10000 sleep:1200 \
+		"${@:4}" check:a:0:32M:64K "set:$mount:$2" \
+		write:a:3:5000:4000000:100000 check:a:0:32M:64K \
+		fsync:a close:a close:b "save:a:$scratch/a" \
+		"save:b:$scratch/b" >"$scratch/out" 2>"$scratch/err" ||
+		fail "$1: ended with $?: $(cat "$scratch/err")"
+	if [ $# -gt 3 ]; then
+		printf 'fsync a = %s\n' $3 0
+	fi >"$scratch/words"
+	cat >>"$scratch/words" <<-WORDS
+	check a = right
+	check a = right
+	fsync a = 0
+	close a = 0
+	close b = $3
+	WORDS
+	diff -u "$scratch/words" "$scratch/out" || fail "$1"
+	same_bytes "$scratch/a" a
+	same_bytes "$scratch/b" b
+	counter_is bytes_undrained 0
+	counter_above bytes_down 8000000
+	counter_above bytes_up 8000000
+	rm a b
+}
+
+through enospc-after=1000000 enospc-after=-1 ENOSPC fsync:a fsync:a
+through eio-after=1000000 eio-after=-1 EIO fsync:a fsync:a
+through short=100000 short=0 0 fsync:a fsync:a
+# A sync would wait for home, as it does without Spillway.
+through "stall=*" "stall=" 0
+[ -z "$(find "$scratch/tier" -name '*.log')" ] || fail "logs were left"
