@@ -50,10 +50,9 @@ copy_blocks(struct spw_drainer *d, const struct spw_down *down, uint8_t *to)
 	uint64_t left = down->o.length;
 
 	for (uint32_t i = 0; i < down->nblocks; i++) {
-		const struct spw_block *b = &d->map->blocks[down->block[i]];
 		uint64_t n = SPW_MIN(left, SPW_BLOCK_SIZE);
 
-		memcpy(to, spw_slot(d->map, b->state.moving_slot), n);
+		memcpy(to, spw_slot(d->map, down->slot[i]), n);
 		to += n;
 		left -= n;
 	}
@@ -99,6 +98,7 @@ send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
 		if (!spw_block_depart(d, &c[i], true, &state))
 			break;
 		down->block[down->nblocks] = c[i].idx;
+		down->slot[down->nblocks] = state.moving_slot;
 		down->number[down->nblocks++] = c[i].key.number;
 		length += state.moving.r[0].to;
 	}

@@ -22,6 +22,7 @@ struct spw_down {			/* an object on its way down */
 	uint32_t file, file_gen;
 	uint32_t nblocks;		/* of a spill: what departed */
 	uint32_t block[SPW_CHUNK_BLOCKS];
+	uint32_t slot[SPW_CHUNK_BLOCKS];	/* that it moves from */
 	uint64_t number[SPW_CHUNK_BLOCKS];
 	void (*over)(struct spw_drainer *d, struct spw_down *down);
 	bool busy;
