@@ -182,6 +182,7 @@ tests_scripts = \
 	tests/agent-stuck.sh \
 	tests/below-full.sh \
 	tests/below-home-faults.sh \
+	tests/below-hot.sh \
 	tests/below-stress.sh \
 	tests/below-tier-faults.sh \
 	tests/cmd-full-home.sh \
