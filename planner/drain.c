@@ -151,16 +151,19 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 	return 0;
 }
 
-/* Room for writers: what is clean goes first; then, if that was not enough,
- * dirty blocks go down. */
+/* Room for writers: what is clean and was not used for long goes first; then,
+ * if that was not enough, dirty blocks go down; then what is clean and was
+ * used. */
 static void
 make_room(struct spw_drainer *d)
 {
 	uint32_t slots = d->map->counts[SPW_POOL_SLOTS];
 
-	d->starved = !spw_evict(d);
-	if (spw_is_short_of_room(d) && spw_spill(d, slots / 8))
-		d->starved = !spw_evict(d);
+	d->starved = !spw_evict(d, false);
+	if (!spw_is_short_of_room(d))
+		return;
+	(void)spw_spill(d, slots / 8);
+	d->starved = !spw_evict(d, true);
 }
 
 void

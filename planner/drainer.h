@@ -194,9 +194,10 @@ void spw_pass_serve_cuts(struct spw_drainer *d);
 bool spw_any_dirty(const struct spw_map *map);
 uint32_t spw_count_dirty(const struct spw_map *map);
 
-/* Gives clean blocks back until a quarter of the slots is free. False: there
- * is no room, and none is to be had now. */
-bool spw_evict(struct spw_drainer *d);
+/* Gives clean blocks back until a quarter of the slots is free; hard: also
+ * those in use, until an eighth is. False: there is no room, and none is to be
+ * had now. */
+bool spw_evict(struct spw_drainer *d, bool hard);
 bool spw_is_short_of_room(struct spw_drainer *d);
 
 /* Forgets files that nobody has open, unlinked ones at once, others after

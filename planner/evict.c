@@ -9,6 +9,7 @@
 enum {
 	IDLE_MS = 2000,
 	ROOM = 2,			/* slots a piece needs */
+	AGES = 3,
 };
 
 static uint32_t
@@ -30,7 +31,27 @@ spw_is_short_of_room(struct spw_drainer *d)
 	       map->counts[SPW_POOL_SLOTS] / 8;
 }
 
-/* Removes the block if it is clean and was not used since the hand passed. */
+/*
+ * The lowest bit of used says that the block was used since the hand passed;
+ * the others count, up to AGES, how often the hand found it so, and down when
+ * it did not. What is read once goes before what is read again and again.
+ */
+static bool
+has_aged(struct spw_block *b)
+{
+	uint8_t used = atomic_load(&b->used), ages = used >> 1;
+
+	if (used & 1)
+		ages = (uint8_t)SPW_MIN(ages + 1, AGES);
+	else if (ages)
+		ages--;
+	else
+		return true;
+	atomic_store(&b->used, (uint8_t)(ages << 1));
+	return false;
+}
+
+/* Removes the block if it is clean and its time has come. */
 static bool
 evict_one(struct spw_drainer *d, uint32_t idx)
 {
@@ -42,7 +63,7 @@ evict_one(struct spw_drainer *d, uint32_t idx)
 	    !(atomic_load(&d->map->owners[SPW_POOL_BLOCKS][idx]) &
 	      SPW_IN_USE))
 		return false;
-	if (atomic_exchange(&b->used, 0) || spw_block_is_dirty(b) ||
+	if (spw_block_is_dirty(b) || !has_aged(b) ||
 	    atomic_load(&d->map->files[key.file].flags) & SPW_FILE_PINNED)
 		return false;
 	spw_guard_enter();
@@ -59,7 +80,7 @@ evict_one(struct spw_drainer *d, uint32_t idx)
 }
 
 bool
-spw_evict(struct spw_drainer *d)
+spw_evict(struct spw_drainer *d, bool hard)
 {
 	struct spw_map *map = d->map;
 	uint32_t ready = ready_slots(map);
@@ -69,10 +90,11 @@ spw_evict(struct spw_drainer *d)
 	uint32_t free_now = SPW_MIN(spw_pool_free(map, SPW_POOL_SLOTS),
 				    spw_pool_free(map, SPW_POOL_BLOCKS));
 	uint32_t freed = 0;
+	uint32_t rounds = hard ? AGES + 2 : 1;
 
-	/* Two rounds: the first takes away the second chances. */
-	for (uint32_t i = 0; i < 2 * nblocks &&
-	     free_now + freed < ready / 4; i++) {
+	/* What was used goes only as far as it must. */
+	for (uint32_t i = 0; i < rounds * nblocks &&
+	     free_now + freed < (i < nblocks ? ready / 4 : ready / 8); i++) {
 		d->clock_hand = d->clock_hand + 1 < nblocks
 				? d->clock_hand + 1 : 0;
 		freed += evict_one(d, d->clock_hand);

@@ -54,7 +54,7 @@ has_room(struct spw_drainer *d)
 		if (spw_lane_stock_slots(&d->me, 1) &&
 		    spw_lane_stock_blocks(&d->me, 1))
 			return true;
-		spw_evict(d);
+		(void)spw_evict(d, i > 0);
 		if (i == 1)
 			(void)spw_spill(d, SPW_CHUNK_BLOCKS);
 	}
@@ -153,7 +153,10 @@ serve_lane(struct spw_drainer *d, struct spw_lane *lane)
 	struct spw_want *want = &lane->want;
 	uint32_t ticket = atomic_load(&want->asked);
 	struct spw_key key = { want->file, want->file_gen, want->first };
-	uint32_t count = SPW_MIN(want->count, 4 * SPW_CHUNK_BLOCKS);
+	/* Not so far ahead that it is gone again before it is read. */
+	uint32_t most = SPW_MAX(d->map->counts[SPW_POOL_SLOTS] / 32,
+				SPW_CHUNK_BLOCKS / 2);
+	uint32_t count = SPW_MIN(want->count, most);
 	int err = 0;
 
 	if (ticket == atomic_load(&want->done))

@@ -44,6 +44,17 @@ is_whole(const struct piece *p)
 	return p->to - p->from == SPW_BLOCK_SIZE;
 }
 
+/* For evict.c, which counts; a mark that is lost does no harm. */
+static void
+mark_used(struct spw_block *b)
+{
+	uint8_t used = atomic_load_explicit(&b->used, memory_order_relaxed);
+
+	if (!(used & 1))
+		atomic_store_explicit(&b->used, used | 1,
+				      memory_order_relaxed);
+}
+
 static uint64_t
 end_of(const struct piece *p)		/* in the file */
 {
@@ -227,7 +238,7 @@ publish_one(struct spw_me *me, uint32_t file, struct piece *p)
 	b = &map->blocks[idx];
 	me->lane->count.dirtied += b->state.ndirty == 0;
 	r = put(me, idx, p, &key);
-	atomic_store_explicit(&b->used, 1, memory_order_relaxed);
+	mark_used(b);
 	spw_unlock(&b->lock);
 	return r;
 }
@@ -468,9 +479,7 @@ copy_out(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 		atomic_thread_fence(memory_order_acquire);
 		if (spw_lock_word(&b->lock) != before)
 			continue;
-		if (!atomic_load_explicit(&b->used, memory_order_relaxed))
-			atomic_store_explicit(&b->used, 1,
-					      memory_order_relaxed);
+		mark_used(b);
 		return covered ? FOUND : MIXED;
 	}
 	return copy_locked(me, idx, key, from, to, buf);

@@ -160,7 +160,7 @@ struct spw_block {
 	uint64_t number;
 	_Atomic uint32_t next;		/* chain of its bucket: index + 1 */
 	struct spw_block_state state;
-	_Atomic uint8_t used;		/* read or written since last sweep */
+	_Atomic uint8_t used;		/* bit 0: since last sweep; evict.c */
 	uint8_t pad[31];
 };
 static_assert(sizeof(struct spw_block) == 128, "stored in the segment");

@@ -190,6 +190,7 @@ tests_scripts = \
 	tests/below-cases.sh \
 	tests/below-full.sh \
 	tests/below-home-faults.sh \
+	tests/below-hot.sh \
 	tests/below-stress.sh \
 	tests/below-tier-faults.sh \
 	tests/cmd-clean.sh \

@@ -267,7 +267,7 @@ push_down(struct spw_drainer *d)
 	spw_attend(d);
 	(void)spw_spill(d, 64);
 	for (int i = 0; i < 20; i++)
-		spw_evict(d);
+		spw_evict(d, true);
 	if (atomic_load(&map.seg->asks) != asks_seen) {
 		asks_seen = atomic_load(&map.seg->asks);
 		(void)spw_pass(d, true);
