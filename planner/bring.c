@@ -158,6 +158,8 @@ bring_row(struct spw_drainer *d, uint32_t chunk)
 	spw_home_note_ctime(d, file);
 	if (l->err < 0) {
 		unload(d, &l->task);
+		/* What other objects hold can get home all the same. */
+		d->homes[file].failed = 0;
 		return 0;
 	}
 	spw_task_start(d, &l->task);

@@ -78,30 +78,62 @@ send(struct spw_drainer *d, struct spw_down *down, uint64_t length)
 	return false;
 }
 
-/* Blocks in a row, of one chunk, from c on; returns how many candidates were
- * looked at. */
+/* A dirty block of the file, which need not be among the candidates: they
+ * are in the order of memory, and writers may come in any. */
+static bool
+find_dirty(struct spw_drainer *d, struct spw_candidate *c)
+{
+	c->idx = spw_block_find(&d->me, &c->key);
+	return c->idx != SPW_NONE &&
+	       d->map->blocks[c->idx].state.ndirty &&
+	       !d->map->blocks[c->idx].state.nmoving;
+}
+
+/* None but the last of a file may be shorter. */
+static bool
+is_full(const struct spw_block_state *s)
+{
+	return s->ndirty == 1 && s->dirty.r[0].from == 0 &&
+	       s->dirty.r[0].to == SPW_BLOCK_SIZE;
+}
+
+static struct spw_candidate
+row_start(struct spw_drainer *d, struct spw_candidate c)
+{
+	struct spw_candidate first = c;
+
+	while (c.key.number-- % SPW_CHUNK_BLOCKS && find_dirty(d, &c) &&
+	       is_full(&d->map->blocks[c.idx].state))
+		first = c;
+	return first;
+}
+
+/* The row that c is in, of one chunk; returns how many candidates were looked
+ * at. */
 static uint32_t
 send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
 	 uint32_t *ret_went, bool *ret_full)
 {
 	struct spw_down *down = spw_store_begin(d);
+	struct spw_candidate at = row_start(d, *c);
 	uint64_t chunk = c->key.number / SPW_CHUNK_BLOCKS, length = 0;
 	struct spw_block_state state;
-	uint32_t i;
+	uint32_t i = 0;
 
 	down->file = c->key.file;
 	down->file_gen = c->key.file_gen;
-	for (i = 0; i < n && c[i].key.file == c->key.file &&
-	     c[i].key.number == c->key.number + i &&
-	     c[i].key.number / SPW_CHUNK_BLOCKS == chunk &&
-	     length == (uint64_t)i * SPW_BLOCK_SIZE; i++) {
-		if (!spw_block_depart(d, &c[i], true, &state))
-			break;
-		down->block[down->nblocks] = c[i].idx;
+	while (at.key.number / SPW_CHUNK_BLOCKS == chunk &&
+	       length == (uint64_t)down->nblocks * SPW_BLOCK_SIZE &&
+	       find_dirty(d, &at) && spw_block_depart(d, &at, true, &state)) {
+		down->block[down->nblocks] = at.idx;
 		down->slot[down->nblocks] = state.moving_slot;
-		down->number[down->nblocks++] = c[i].key.number;
+		down->number[down->nblocks++] = at.key.number++;
 		length += state.moving.r[0].to;
 	}
+	while (i < n && c[i].key.file == c->key.file &&
+	       c[i].key.number < at.key.number)
+		i++;
+	i = SPW_MAX(i, 1u);
 	if (!down->nblocks) {
 		spw_store_cancel(down);
 		return 1;
@@ -109,7 +141,7 @@ send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
 	*ret_went += down->nblocks;
 	if (!send(d, down, length)) {
 		*ret_full = true;
-		*ret_went -= i;
+		*ret_went -= down->nblocks;
 	}
 	return i;
 }

@@ -98,7 +98,7 @@ push_down(struct spw_drainer *d, uint32_t *asks)
 	spw_attend(d);
 	(void)spw_spill(d, 64);
 	for (int i = 0; i < GREED; i++)
-		spw_evict(d);
+		spw_evict(d, true);
 	if (atomic_load(&cast_map.seg->asks) != *asks) {
 		*asks = atomic_load(&cast_map.seg->asks);
 		(void)spw_pass(d, true);

@@ -266,7 +266,7 @@ drain_for_ever(int unused)
 		spw_attend(d);
 		(void)spw_spill(d, i % 4 ? 8 : 64);
 		for (int k = 0; k < 4; k++)
-			spw_evict(d);
+			spw_evict(d, true);
 		if (atomic_load(&map.seg->asks) != asks) {
 			asks = atomic_load(&map.seg->asks);
 			(void)spw_pass(d, true);
