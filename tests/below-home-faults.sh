@@ -23,7 +23,7 @@ through()
 		"save:b:$scratch/b" >"$scratch/out" 2>"$scratch/err" ||
 		fail "$1: ended with $?: $(cat "$scratch/err")"
 	if [ $# -gt 3 ]; then
-		printf 'fsync a = %s\n' $3 0
+		printf 'fsync a = %s\n' $3
 	fi >"$scratch/words"
 	cat >>"$scratch/words" <<-WORDS
 	check a = right
@@ -43,9 +43,9 @@ through()
 	rm a b
 }
 
-through enospc-after=1000000 enospc-after=-1 ENOSPC fsync:a fsync:a
-through eio-after=1000000 eio-after=-1 EIO fsync:a fsync:a
-through short=100000 short=0 0 fsync:a fsync:a
+through enospc-after=1000000 enospc-after=-1 ENOSPC fsync:a
+through eio-after=1000000 eio-after=-1 EIO fsync:a
+through short=100000 short=0 0 fsync:a
 # A sync would wait for home, as it does without Spillway.
 through "stall=*" "stall=" 0
 [ -z "$(find "$scratch/tier" -name '*.log')" ] || fail "logs were left"
