@@ -46,6 +46,4 @@ through()
 through enospc-after=1000000 enospc-after=-1 ENOSPC fsync:a
 through eio-after=1000000 eio-after=-1 EIO fsync:a
 through short=100000 short=0 0 fsync:a
-# A sync would wait for home, as it does without Spillway.
-through "stall=*" "stall=" 0
 [ -z "$(find "$scratch/tier" -name '*.log')" ] || fail "logs were left"

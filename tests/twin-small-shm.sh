@@ -31,6 +31,8 @@ bare()
 		SPILLWAY_INCLUDE=$scratch/home "$crowd" large 100) \
 		>spilled.out 2>spilled.err || fail "$name: $(cat spilled.err)"
 	diff -u plain.out spilled.out || fail "$name: saw something else"
+	# Where there is a segment, an agent is still at work.
+	SPILLWAY_SHM_DIR=$2 "$spillway" drain --wait >/dev/null 2>&1 || :
 	diff -r a "$name" || fail "$name: files differ"
 	[ "$(wc -l <spilled.err)" = 1 ] ||
 		{ cat spilled.err; fail "$name: not one line"; }

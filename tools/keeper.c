@@ -25,6 +25,12 @@ stand_by(struct spw_keeper *k)
 static void
 close_office(struct spw_keeper *k, struct spw_drainer *d)
 {
+	struct spw_drain_left left;
+
+	/* What fsync was promised by tiers is made durable at home first. */
+	spw_drainer_left(k->map, &left);
+	if (k->remove && !left.bytes)
+		(void)spw_drainer_finish(d, 0);
 	if (k->remove)
 		k->removed = spw_segment_remove(k->map);
 	spw_drainer_stop(d);
