@@ -152,7 +152,7 @@ bring_row(struct spw_drainer *d, uint32_t chunk)
 	l->err = fill(d, l);
 	if (l->err == -EBADMSG)
 		l->err = -EIO;
-	l->task.job.work = write_home;
+	l->task.job.run = write_home;
 	l->task.over = unload;
 	spw_store_set_busy(d, chunk, true);
 	spw_home_note_ctime(d, file);

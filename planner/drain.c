@@ -55,7 +55,7 @@ release(struct spw_drainer *d)
 	if (d->homes)
 		for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++)
 			spw_home_close(d, i);
-	spw_workers_free(d->workers);
+	spw_crew_free(d->crew);
 	free(d->homes);
 	free(d->runs);
 	free(d->found);
@@ -92,7 +92,7 @@ allocate(struct spw_map *map)
 	if (!d->homes || !d->found || !d->touched || !d->asked ||
 	    !d->tickets || !d->runs || !d->sync_found || !d->syncing ||
 	    !d->sync_tickets ||
-	    spw_workers_new(&d->workers) < 0) {
+	    spw_crew_new(&d->crew) < 0) {
 		release(d);
 		return NULL;
 	}

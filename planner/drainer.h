@@ -6,8 +6,8 @@
 #include <sys/uio.h>
 
 #include "planner/drain.h"
-#include "planner/workers.h"
 #include "shm/blocks.h"
+#include "tiers/crew.h"
 
 enum {
 	SPW_RUN_BLOCKS = 256,		/* 1 MiB: the size disks like */
@@ -78,7 +78,7 @@ struct spw_drainer {
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
 	bool starved;			/* no room could be made just now */
-	struct spw_workers *workers;
+	struct spw_crew *crew;
 	uint32_t under_way;		/* tasks */
 	struct spw_run *runs;		/* SPW_RUNS of them */
 	struct spw_run *run;		/* that blocks are added to, or NULL */

@@ -45,9 +45,7 @@ planner_sources = \
 	planner/store.h \
 	planner/sync.c \
 	planner/weights.c \
-	planner/weights.h \
-	planner/workers.c \
-	planner/workers.h
+	planner/weights.h
 
 if HAVE_CJSON
 planner_sources += planner/seed-json.c

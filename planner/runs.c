@@ -20,9 +20,9 @@ void
 spw_task_start(struct spw_drainer *d, struct spw_task *task)
 {
 	d->under_way++;
-	if (spw_workers_submit(d->workers, &task->job))
+	if (spw_crew_give(d->crew, &task->job) == 0)
 		return;
-	task->job.work(&task->job);
+	task->job.run(&task->job);
 	d->under_way--;
 	task->over(d, task);
 }
@@ -31,11 +31,10 @@ bool
 spw_task_reap(struct spw_drainer *d, int ms)
 {
 	struct spw_task *task = (struct spw_task *)
-		spw_workers_reap(d->workers, d->under_way ? ms : 0);
+		spw_crew_reap(d->crew, d->under_way ? ms : 0);
 	bool any = task != NULL;
 
-	for (; task; task = (struct spw_task *)spw_workers_reap(d->workers,
-								0)) {
+	for (; task; task = (struct spw_task *)spw_crew_reap(d->crew, 0)) {
 		d->under_way--;
 		task->over(d, task);
 	}
@@ -123,7 +122,7 @@ begin(struct spw_drainer *d, bool last)
 	run->fd = fd;
 	run->err = fd < 0 ? fd : 0;
 	run->requests = run->bytes = 0;
-	run->task.job.work = send_extents;
+	run->task.job.run = send_extents;
 	run->task.over = end_run;
 	spw_home_note_ctime(d, run->file);
 	if (!last || d->under_way) {

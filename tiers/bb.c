@@ -348,7 +348,8 @@ static struct spw_transfer *
 bb_reap(struct spw_tier *tier, bool wait)
 {
 	struct bb *t = (struct bb *)tier;
-	struct task *k = (struct task *)spw_crew_reap(t->crew, wait);
+	struct task *k = (struct task *)spw_crew_reap(t->crew,
+							  wait ? -1 : 0);
 
 	if (!k)
 		return NULL;

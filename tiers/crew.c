@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct queue {
 	struct spw_job *first, **end;
@@ -47,12 +48,16 @@ int
 spw_crew_new(struct spw_crew **ret_crew)
 {
 	struct spw_crew *c = calloc(1, sizeof(*c));
+	pthread_condattr_t attr;
 
 	if (!c)
 		return -ENOMEM;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->given, NULL);
-	pthread_cond_init(&c->done, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->done, &attr);
+	pthread_condattr_destroy(&attr);
 	c->todo.end = &c->todo.first;
 	c->over.end = &c->over.first;
 	*ret_crew = c;
@@ -77,7 +82,7 @@ work(void *arg)
 	struct spw_crew *c = arg;
 	struct spw_job *job;
 
-	pthread_setname_np(pthread_self(), "spillway-tier");
+	pthread_setname_np(pthread_self(), "spillway-work");
 	pthread_mutex_lock(&c->lock);
 	for (;;) {
 		job = take(&c->todo);
@@ -131,14 +136,33 @@ spw_crew_give(struct spw_crew *c, struct spw_job *job)
 	return 0;
 }
 
-struct spw_job *
-spw_crew_reap(struct spw_crew *c, bool wait)
+static struct timespec
+from_now(int ms)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000;
+	}
+	return t;
+}
+
+struct spw_job *
+spw_crew_reap(struct spw_crew *c, int ms)
+{
+	struct timespec until = from_now(ms > 0 ? ms : 0);
 	struct spw_job *job;
+	int r = 0;
 
 	pthread_mutex_lock(&c->lock);
-	while (!(job = take(&c->over)) && wait && c->under_way)
-		pthread_cond_wait(&c->done, &c->lock);
+	while (!(job = take(&c->over)) && ms && c->under_way && r == 0)
+		r = ms < 0 ? pthread_cond_wait(&c->done, &c->lock)
+			   : pthread_cond_timedwait(&c->done, &c->lock,
+						    &until);
 	pthread_mutex_unlock(&c->lock);
 	return job;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* crew.h -- a few threads that do what a tier would have to wait for */
+/* crew.h -- a few threads that do what the drainer would have to wait for */
 
 #ifndef SPW_TIERS_CREW_H
 #define SPW_TIERS_CREW_H
@@ -27,8 +27,9 @@ int spw_crew_new(struct spw_crew **ret_crew);
 /* Only the first one can fail: no thread was to be had. */
 int spw_crew_give(struct spw_crew *c, struct spw_job *job);
 
-/* One that is over; NULL: none is (wait: none is under way). */
-struct spw_job *spw_crew_reap(struct spw_crew *c, bool wait);
+/* One that is over; NULL: none is under way, or none was over within ms
+ * (negative: as long as it takes). */
+struct spw_job *spw_crew_reap(struct spw_crew *c, int ms);
 
 /* Until a job that is alone is over. */
 void spw_crew_wait(struct spw_crew *c, struct spw_job *job);
