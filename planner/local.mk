@@ -43,9 +43,7 @@ planner_sources = \
 	planner/spill.c \
 	planner/store.c \
 	planner/store.h \
-	planner/sync.c \
-	planner/weights.c \
-	planner/weights.h
+	planner/sync.c
 
 if HAVE_CJSON
 planner_sources += planner/seed-json.c
