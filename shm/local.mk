@@ -57,6 +57,7 @@ shm_sources = \
 	shm/setting.h \
 	shm/size.c \
 	shm/size.h \
+	shm/spillway.h \
 	shm/suggest.c \
 	shm/suggest.h \
 	shm/sys.h \
@@ -73,3 +74,5 @@ shm_sources = \
 	shm/version.h \
 	shm/weights.c \
 	shm/weights.h
+
+include_HEADERS = shm/spillway.h
