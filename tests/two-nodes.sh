@@ -16,8 +16,8 @@ node()
 	mkdir -p "$shm_dir/$1"
 	SPILLWAY_JOB=$1 "$spillway" run --receipt "$scratch/$1.json" \
 		--shm-dir "$shm_dir/$1" --include "$mount" \
-		--tiers "ram@16M nvme:$scratch/tier@128M" -- "$program" \
-		"${@:2}" >"$scratch/$1.out" 2>"$scratch/$1.err" ||
+		--tiers "ram@16M nvme:$(place "$scratch/tier")@128M" -- \
+		"$program" "${@:2}" >"$scratch/$1.out" 2>"$scratch/$1.err" ||
 		fail "$1 ended with $?: $(cat "$scratch/$1.err")"
 }
 
