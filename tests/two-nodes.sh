@@ -44,6 +44,11 @@ receipt=$scratch/one.json
 counter_is bytes_undrained 0
 rm f
 
+# Forty pieces of a block, and every other one of them is another node's.
+both 400000 100
+counter_is bytes_undrained 0
+rm f
+
 # Close to open: the second node has the file in its cache, and a part of it
 # was written by the first since.
 node two write:g:2:1000:2900000:100000 close:g "call:$scratch/closed" \
