@@ -19,6 +19,7 @@ tests_units = \
 	tests/tier-conformance \
 	tests/tier-damage \
 	tests/tier-pmem \
+	tests/unit-advisor \
 	tests/unit-analyze \
 	tests/unit-cache-stress \
 	tests/unit-choose \
@@ -63,6 +64,11 @@ tests_tier_damage_SOURCES = \
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
+tests_unit_advisor_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/unit-advisor.c
+tests_unit_advisor_LDADD = libback.la -lm
 tests_unit_analyze_SOURCES = \
 	tests/analyze-data.h \
 	tests/guarded.h \
@@ -193,6 +199,7 @@ tests_scripts = \
 	tests/below-home-faults.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
+	tests/below-stall.sh \
 	tests/below-stress.sh \
 	tests/below-tier-faults.sh \
 	tests/cmd-clean.sh \
