@@ -39,6 +39,8 @@ shm_sources = \
 	shm/lock.h \
 	shm/machine.c \
 	shm/machine.h \
+	shm/mask.c \
+	shm/mask.h \
 	shm/names.c \
 	shm/names.h \
 	shm/options.h \

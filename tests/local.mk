@@ -33,6 +33,7 @@ tests_units = \
 	tests/unit-crc32c \
 	tests/unit-filter \
 	tests/unit-io \
+	tests/unit-mask \
 	tests/unit-monitor \
 	tests/unit-names \
 	tests/unit-native \
