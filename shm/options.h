@@ -38,6 +38,10 @@
 	O(DRAIN_TIMEOUT, "drain-timeout", DURATION, drain_timeout, "none", \
 	  0, SPW_DURATION_NONE, "", "TIME", \
 	  "how long a run waits until all is home") \
+	O(WEIGHTS, "weights", WEIGHTS, weights, "balanced", 0, 0, "", "C,R,D", \
+	  "what packing is for: async, archive, ...") \
+	O(SEED, "seed", PATH, seed, "", 0, 0, "", "FILE", \
+	  "what packing and tiers cost is kept in FILE") \
 	O(VERBOSE, "verbose", NUMBER, verbose, "0", 0, 2, "", "LEVEL", \
 	  "say more: 1 or 2; also -v, -vv") \
 	O(QUIET, "quiet", BOOL, quiet, "no", 0, 0, "", "", \
