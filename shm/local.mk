@@ -59,6 +59,7 @@ shm_sources = \
 	shm/setting.h \
 	shm/size.c \
 	shm/size.h \
+	shm/spillway.h \
 	shm/suggest.c \
 	shm/suggest.h \
 	shm/sys.h \
@@ -75,3 +76,5 @@ shm_sources = \
 	shm/version.h \
 	shm/weights.c \
 	shm/weights.h
+
+include_HEADERS = shm/spillway.h
