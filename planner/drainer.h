@@ -11,6 +11,7 @@
 
 enum {
 	SPW_RUN_BLOCKS = 256,		/* 1 MiB: the size disks like */
+	SPW_RUN_PIECES = SPW_BLOCK_SIZE / 2,	/* every other byte of one */
 	SPW_RUNS = 8,			/* under way at once */
 };
 
@@ -58,8 +59,8 @@ struct spw_run {			/* blocks that leave together */
 	uint32_t nblocks, niov, nextents;
 	uint32_t block[SPW_RUN_BLOCKS];
 	uint64_t number[SPW_RUN_BLOCKS];
-	struct iovec iov[SPW_RUN_BLOCKS * SPW_RANGES];
-	struct spw_extent extent[SPW_RUN_BLOCKS * SPW_RANGES];
+	struct iovec iov[SPW_RUN_PIECES];
+	struct spw_extent extent[SPW_RUN_PIECES];
 };
 
 struct spw_drainer {
@@ -71,6 +72,7 @@ struct spw_drainer {
 	struct spw_candidate *found;	/* by block: all may be dirty */
 	uint64_t *touched;		/* bitmap of files in this pass */
 	uint64_t *asked;		/* bitmap: asks this pass serves */
+	uint64_t *deferred;		/* bitmap: asks that wait for a tier */
 	uint32_t *tickets;		/* by file: how far they go */
 	uint32_t nopen, open_limit;
 	uint32_t clock_hand;
@@ -90,7 +92,7 @@ struct spw_drainer {
 	struct spw_candidate *sync_found;	/* by block, for fsync */
 	uint64_t *syncing;		/* bitmap: fsyncs under way */
 	uint32_t *sync_tickets;
-	int sync_err;
+	int *sync_errs;			/* by file: what it is answered */
 	uint64_t pass_seq;		/* objects before the pass began */
 	uint64_t home_rate;		/* bytes a millisecond; 0: not known */
 	bool hurries;			/* nothing rests: the end is near */

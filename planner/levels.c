@@ -17,13 +17,14 @@ spw_level_failed(struct spw_drainer *d, uint32_t number, int err)
 
 void
 spw_level_opened(struct spw_drainer *d, uint32_t number,
-		 const struct spw_tier *t)
+		 const struct spw_apart *a)
 {
 	struct spw_seg_level *l = &d->map->seg->levels[number];
+	const char *caution = spw_apart_caution(a);
 
 	snprintf(l->caution, sizeof(l->caution), "%s",
-		 t->caution ? t->caution : "");
-	atomic_store(&l->durable, t->durable);
+		 caution ? caution : "");
+	atomic_store(&l->durable, spw_apart_is_durable(a));
 	atomic_store(&l->err, 0);
 	atomic_store(&l->state, SPW_LEVEL_OPEN);
 }
@@ -46,10 +47,11 @@ spw_levels_note(struct spw_drainer *d)
 	for (uint32_t i = 0; s && i < s->nlevels; i++) {
 		struct spw_seg_level *l =
 			&d->map->seg->levels[s->level[i].number];
-		struct spw_tier *t = s->level[i].tier;
 		struct spw_tier_space space;
 
-		t->ops->space(t, &space);
+		spw_apart_space(s->level[i].tier, &space);
+		atomic_store(&l->state, s->level[i].deaf ? SPW_LEVEL_DEAF
+							 : SPW_LEVEL_OPEN);
 		atomic_store(&l->capacity, space.capacity);
 		atomic_store(&l->used, space.used);
 		atomic_store(&l->live, space.live);

@@ -47,6 +47,10 @@
 	O(AT_EXIT, "at-exit", CHOICE, at_exit, "home", 0, 0, \
 	  "home|agent", "HOW", \
 	  "when the program has ended: home or agent") \
+	O(WEIGHTS, "weights", WEIGHTS, weights, "balanced", 0, 0, "", "C,R,D", \
+	  "what packing is for: async, archive, ...") \
+	O(SEED, "seed", PATH, seed, "", 0, 0, "", "FILE", \
+	  "what packing and tiers cost is kept in FILE") \
 	O(VERBOSE, "verbose", NUMBER, verbose, "0", 0, 2, "", "LEVEL", \
 	  "say more: 1 or 2; also -v, -vv") \
 	O(QUIET, "quiet", BOOL, quiet, "no", 0, 0, "", "", \

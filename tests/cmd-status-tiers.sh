@@ -40,7 +40,7 @@ done
 "$spillway" run --job bad --tiers "ram@4M nvme:$scratch/bad@1M" -- \
 	sh -c '"$0" status bad >"$1/text"' "$spillway" "$scratch" \
 	2>"$scratch/err"
-[ "$(grep -c "warning: tier nvme: $scratch/bad: is not used: .*\[W115\]" \
+[ "$(grep -c "warning: tier nvme: $scratch/bad: is not used: .*\[W117\]" \
 	"$scratch/err")" = 1 ] || fail "$(cat "$scratch/err")"
 grep -q "^  tier nvme    $scratch/bad  not used: " "$scratch/text" ||
 	fail "$(cat "$scratch/text")"
@@ -54,8 +54,8 @@ PMEM_IS_PMEM_FORCE=1 "$spillway" run --job pmem --tiers \
 	"ram@4M pmem:$scratch/disk@8M" -- sh -c '"$0" status pmem >"$1/text"
 	"$0" status --json pmem >"$1/json"' "$spillway" "$scratch" \
 	2>"$scratch/err"
-! grep -q 'W115.*\|not used' "$scratch/err" || skip "needs: libpmem"
-[ "$(grep -c "warning: tier pmem: $scratch/disk: PMEM_IS_PMEM_FORCE is set.*\[W114\]" \
+! grep -q 'W117.*\|not used' "$scratch/err" || skip "needs: libpmem"
+[ "$(grep -c "warning: tier pmem: $scratch/disk: PMEM_IS_PMEM_FORCE is set.*\[W116\]" \
 	"$scratch/err")" = 1 ] || fail "$(cat "$scratch/err")"
 grep -q '^  tier pmem    caution: PMEM_IS_PMEM_FORCE is set' "$scratch/text" ||
 	fail "$(cat "$scratch/text")"

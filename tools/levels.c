@@ -55,6 +55,12 @@ spw_levels_see(const struct spw_map *map, struct spw_levels *ret)
 	}
 }
 
+static bool
+is_open(const struct spw_level_seen *s)
+{
+	return s->state == SPW_LEVEL_OPEN || s->state == SPW_LEVEL_DEAF;
+}
+
 static void
 show(const struct spw_level_seen *s)
 {
@@ -62,16 +68,17 @@ show(const struct spw_level_seen *s)
 
 	printf("  tier %-6s  ", s->kind);
 	spw_show_name(stdout, s->place);
-	if (s->state == SPW_LEVEL_OPEN)
-		printf("  %s/%s in %s, %s\n", spw_show_size(s->used, used),
+	if (is_open(s))
+		printf("  %s/%s in %s, %s%s\n", spw_show_size(s->used, used),
 		       spw_show_size(s->capacity, cap),
 		       spw_show_count(s->objects, "object", objects),
-		       s->durable ? "durable" : "not durable");
+		       s->durable ? "durable" : "not durable",
+		       s->state == SPW_LEVEL_DEAF ? ", does not answer" : "");
 	else if (s->state == SPW_LEVEL_FAILED)
 		printf("  not used: %s\n", spw_diag_errno(s->err));
 	else
 		puts("  not looked at yet");
-	if (s->state == SPW_LEVEL_OPEN && s->caution[0])
+	if (is_open(s) && s->caution[0])
 		printf("  tier %-6s  caution: %s\n", s->kind, s->caution);
 }
 
@@ -87,7 +94,7 @@ spw_levels_put(const struct spw_levels *l, struct spw_json *j)
 {
 	static const char *const states[] = {
 		[SPW_LEVEL_UNKNOWN] = "unknown", [SPW_LEVEL_OPEN] = "open",
-		[SPW_LEVEL_FAILED] = "failed",
+		[SPW_LEVEL_DEAF] = "deaf", [SPW_LEVEL_FAILED] = "failed",
 	};
 
 	spw_json_open(j, "tiers", '[');
@@ -101,13 +108,13 @@ spw_levels_put(const struct spw_levels *l, struct spw_json *j)
 				SPW_LEVEL_FAILED ? s->state : 0]);
 		if (s->state == SPW_LEVEL_FAILED)
 			spw_json_string(j, "error", spw_diag_errno(s->err));
-		if (s->state == SPW_LEVEL_OPEN) {
+		if (is_open(s)) {
 			spw_json_number(j, "capacity", s->capacity);
 			spw_json_number(j, "used", s->used);
 			spw_json_number(j, "objects", s->objects);
 			spw_json_bool(j, "durable", s->durable);
 		}
-		if (s->state == SPW_LEVEL_OPEN && s->caution[0])
+		if (is_open(s) && s->caution[0])
 			spw_json_string(j, "caution", s->caution);
 		spw_json_close(j, '}');
 	}
@@ -129,9 +136,9 @@ warn(const struct spw_level_seen *s, bool color, bool quiet)
 	bool failed = s->state == SPW_LEVEL_FAILED;
 	struct spw_diag d;
 
-	if (!failed && (s->state != SPW_LEVEL_OPEN || !s->caution[0]))
+	if (!failed && (!is_open(s) || !s->caution[0]))
 		return 0;
-	spw_diag_begin(&d, SPW_WARNING, failed ? SPW_W115 : SPW_W114);
+	spw_diag_begin(&d, SPW_WARNING, failed ? SPW_W117 : SPW_W116);
 	spw_diag_subject(&d, "tier %s: %e", s->kind, s->place);
 	if (failed)
 		spw_diag_cause(&d, "is not used: %s", spw_diag_errno(s->err));
