@@ -9,6 +9,9 @@
  * no block and no promise needs is dropped. */
 int spw_held_find(struct spw_drainer *d);
 
+/* A head without its path, in memory of its own; for free(). */
+struct spw_object *spw_held_copy(const struct spw_object *o);
+
 bool spw_held_any(const struct spw_drainer *d, uint32_t level);
 
 /* A tier moved an object. */
@@ -19,6 +22,10 @@ struct spw_held_mover {
 void spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to);
 void spw_held_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes,
 		    void (*moved)(void *arg, uint64_t from, uint64_t to));
+
+/* Reads the stored bytes of a part, waiting for them. */
+int spw_held_read(struct spw_drainer *d, uint32_t held,
+		  const struct spw_object_part *part, void *buf);
 
 /* Waits for one transfer to end. */
 void spw_held_reap_one(struct spw_drainer *d);

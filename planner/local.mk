@@ -26,10 +26,13 @@ planner_sources = \
 	planner/held.c \
 	planner/held.h \
 	planner/homes.c \
+	planner/load.c \
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \
 	planner/monitor.h \
+	planner/pack.c \
+	planner/pack.h \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \

@@ -17,6 +17,7 @@ enum {
 	SHUN_MS = 1000, STAMP_MS = 1000,
 	RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
 	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
+	PATIENCE_MS = 1,
 };
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
@@ -108,10 +109,15 @@ allocate(struct spw_drainer *d)
 	}
 	for (int i = 0; i < SPW_LOADS; i++) {
 		s->load[i].buf = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
-		ok &= s->load[i].buf != NULL;
+		s->load[i].stored = aligned_alloc(SPW_TIER_ALIGN, s->bound);
+		s->load[i].packer = s->unpacker;
+		ok &= s->load[i].buf && s->load[i].stored;
 	}
+	for (int i = 0; ok && i < SPW_CREW_HANDS; i++)
+		ok = spw_packer_new(&s->unpacker[i]) == 0;
 	return ok && s->row && s->scratch && s->raw && s->stored && s->of_file &&
-	       s->places && spw_packer_new(&s->packer) == 0;
+	       s->places &&
+	       spw_pack_open(&s->crew, d->map->fixed.workers) == 0;
 }
 
 static void
@@ -119,17 +125,21 @@ release(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
 
+	spw_pack_close(&s->crew);
 	for (int i = 0; i < SPW_DOWN_DEPTH; i++)
 		free(s->down[i].x.buf);
-	for (int i = 0; i < SPW_LOADS; i++)
+	for (int i = 0; i < SPW_LOADS; i++) {
 		free(s->load[i].buf);
+		free(s->load[i].stored);
+	}
+	for (int i = 0; i < SPW_CREW_HANDS; i++)
+		spw_packer_free(s->unpacker[i]);
 	free(s->row);
 	for (uint32_t i = 0; s->places &&
 	     i < d->map->counts[SPW_POOL_CHUNKS]; i++)
 		free(s->places[i]);
 	for (uint32_t i = 0; i < s->nheld; i++)
 		free(s->held[i].o);
-	spw_packer_free(s->packer);
 	free(s->scratch);
 	free(s->raw);
 	free(s->stored);
@@ -218,6 +228,7 @@ has_room(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 	struct spw_tier *t = d->store->level[level].tier;
 	struct spw_tier_space space;
 
+	bytes += d->store->level[level].reserved;
 	t->ops->space(t, &space);
 	if (space.capacity - space.used >= bytes)
 		return true;
@@ -258,7 +269,6 @@ take_cut(struct spw_drainer *d, uint32_t file)
 static void
 describe(struct spw_drainer *d, struct spw_down *down)
 {
-	struct spw_store *s = d->store;
 	struct spw_file *f = &d->map->files[down->file];
 	struct spw_object *o = &down->o;
 
@@ -271,9 +281,9 @@ describe(struct spw_drainer *d, struct spw_down *down)
 	o->cut = take_cut(d, down->file);
 	o->wtime = atomic_load(&f->wtime);
 	o->block_size = 0;
-	o->path = s->path;
-	o->path_len = spw_name_copy(f, 0, s->path)
-		      ? (uint32_t)strlen(s->path) : 0;
+	o->path = down->path;
+	o->path_len = spw_name_copy(f, 0, down->path)
+		      ? (uint32_t)strlen(down->path) : 0;
 }
 
 /* No object tells of the cut: the next one has to. */
@@ -284,28 +294,33 @@ give_back_cut(struct spw_drainer *d, const struct spw_down *down)
 		spw_file_note_low(&d->map->files[down->file], down->o.cut);
 }
 
+/* Where the raw bytes lie: they are packed in their place. */
+static uint8_t *
+raw_bytes(const struct spw_down *down)
+{
+	uint32_t nblocks = (uint32_t)((down->o.length + SPW_OBJECT_BLOCK - 1) /
+				      SPW_OBJECT_BLOCK);
+
+	return (uint8_t *)down->x.buf +
+	       spw_object_head_size(down->o.path_len, nblocks);
+}
+
 uint8_t *
 spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 {
 	struct spw_store *s = d->store;
-	uint32_t nblocks = (uint32_t)((down->o.length + SPW_OBJECT_BLOCK - 1) /
-				      SPW_OBJECT_BLOCK);
 
 	describe(d, down);
+	down->reserved = spw_object_bound(down->o.path_len, down->o.length) +
+			 SPW_TIER_ALIGN;
 	for (down->tier = 0; down->tier < s->nlevels; down->tier++)
-		if (takes(d, down->tier, durable,
-			  spw_object_bound(down->o.path_len,
-					   down->o.length) + SPW_TIER_ALIGN))
-			break;
-	if (down->tier == s->nlevels) {
-		give_back_cut(d, down);
-		return NULL;
-	}
-	if (s->level[down->tier].pack.codec != SPW_CODEC_NONE)
-		return s->scratch;
-	return (uint8_t *)down->x.buf +
-	       spw_object_head_size(down->o.path_len, nblocks);
+		if (takes(d, down->tier, durable, down->reserved))
+			return raw_bytes(down);
+	give_back_cut(d, down);
+	return NULL;
 }
+
+static bool reap_tiers(struct spw_drainer *d, bool wait);
 
 static int
 send(struct spw_drainer *d, struct spw_down *down)
@@ -317,33 +332,26 @@ send(struct spw_drainer *d, struct spw_down *down)
 		r = t->ops->submit(t, &down->x);
 		if (r != -EAGAIN)
 			return r;
-		spw_held_reap_one(d);
+		(void)reap_tiers(d, true);
 	}
 }
 
-int
-spw_store_put(struct spw_drainer *d, struct spw_down *down)
+/* What was packed is on its way, or it did not start. */
+static int
+launch(struct spw_drainer *d, struct spw_down *down)
 {
-	struct spw_store *s = d->store;
-	struct spw_level *l = &s->level[down->tier];
-	uint32_t nblocks = (uint32_t)((down->o.length + SPW_OBJECT_BLOCK - 1) /
-				      SPW_OBJECT_BLOCK);
-	const uint8_t *src = l->pack.codec != SPW_CODEC_NONE ? s->scratch
-		: (uint8_t *)down->x.buf +
-		  spw_object_head_size(down->o.path_len, nblocks);
-	int64_t n = spw_object_encode(s->packer, &down->o, &l->pack,
-				      down->x.buf, s->bound, src);
-	int r = n < 0 ? (int)n : 0;
+	struct spw_level *l = &d->store->level[down->tier];
+	int r = (int)SPW_MIN(down->pack.stored, 0);
 
+	if (r < 0)
+		return r;
 	down->x.up = false;
-	down->x.len = (size_t)n;
+	down->x.len = (size_t)down->pack.stored;
 	down->x.user = down;
-	if (r == 0)
-		r = send(d, down);
+	r = send(d, down);
 	if (r < 0) {
-		if (n >= 0 && r != -ENOSPC)
+		if (r != -ENOSPC)
 			l->shunned_until = spw_now_ms() + SHUN_MS;
-		give_back_cut(d, down);
 		return r;
 	}
 	l->unsynced = true;
@@ -351,29 +359,62 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 	return 0;
 }
 
-/* What a transfer has come to. Those upwards are waited for by their
- * reader. */
-static void
-end(struct spw_drainer *d, struct spw_transfer *x)
+int
+spw_store_put(struct spw_drainer *d, struct spw_down *down)
 {
-	struct spw_down *down = x->user;
+	struct spw_store *s = d->store;
+	struct spw_level *l = &s->level[down->tier];
+	int r;
+
+	down->pack.o = &down->o;
+	down->pack.pack = l->pack;
+	down->pack.raw = raw_bytes(down);
+	down->pack.to = down->x.buf;
+	down->pack.cap = s->bound;
+	/* Sums alone take less time than two changes of thread. */
+	if (l->pack.codec == SPW_CODEC_NONE) {
+		spw_pack_now(&s->crew, &down->pack);
+	} else if (spw_pack_start(&s->crew, &down->pack)) {
+		l->reserved += down->reserved;
+		return 0;
+	}
+	r = launch(d, down);
+	if (r < 0)
+		give_back_cut(d, down);
+	return r;
+}
+
+/* What it has come to. */
+static void
+end(struct spw_drainer *d, struct spw_down *down)
+{
 	struct spw_seg *seg = d->map->seg;
 
-	if (x->up)
-		return;
-	if (x->err) {
-		d->store->level[down->tier].shunned_until =
-			spw_now_ms() + SHUN_MS;
+	if (down->x.err) {
 		/* Younger ones may be there already. */
 		if (down->o.cut != UINT64_MAX)
 			d->homes[down->file].doubtful = true;
 	} else {
 		atomic_fetch_add(&seg->requests_down, 1);
 		atomic_fetch_add(&seg->bytes_down, down->o.length);
-		atomic_fetch_add(&seg->stored_down, x->len);
+		atomic_fetch_add(&seg->stored_down, down->x.len);
 	}
 	down->over(d, down);
 	down->busy = false;
+}
+
+/* Those upwards are waited for by their reader. */
+static void
+arrive(struct spw_drainer *d, struct spw_transfer *x)
+{
+	struct spw_down *down = x->user;
+
+	if (x->up)
+		return;
+	if (x->err)
+		d->store->level[down->tier].shunned_until =
+			spw_now_ms() + SHUN_MS;
+	end(d, down);
 }
 
 static bool
@@ -386,7 +427,7 @@ is_any_down(const struct spw_store *s)
 }
 
 static bool
-reap(struct spw_drainer *d, bool wait)
+reap_tiers(struct spw_drainer *d, bool wait)
 {
 	struct spw_store *s = d->store;
 	bool any = false;
@@ -396,11 +437,51 @@ reap(struct spw_drainer *d, bool wait)
 		struct spw_transfer *x = t->ops->reap(t, wait);
 
 		if (x) {
-			end(d, x);
+			arrive(d, x);
 			any = true;
 		}
 	}
 	return any;
+}
+
+/* Sends what workers have packed, waiting up to ms for the first. */
+static bool
+reap_packed(struct spw_drainer *d, int ms)
+{
+	struct spw_store *s = d->store;
+	struct spw_down *down;
+	bool any = false;
+
+	while ((down = (struct spw_down *)spw_pack_reap(&s->crew,
+							any ? 0 : ms))) {
+		int r;
+
+		s->level[down->tier].reserved -= down->reserved;
+		r = launch(d, down);
+		if (r < 0) {
+			down->x.err = r;
+			end(d, down);
+		}
+		any = true;
+	}
+	return any;
+}
+
+/* wait: until something is over. While workers pack, what they have done must
+ * not wait for a tier. */
+static bool
+reap(struct spw_drainer *d, bool wait)
+{
+	struct spw_store *s = d->store;
+	bool any = reap_packed(d, 0);
+
+	while (s->crew.under_way) {
+		any |= reap_tiers(d, false);
+		if (any || !wait)
+			return any;
+		any = reap_packed(d, PATIENCE_MS);
+	}
+	return reap_tiers(d, wait && !any) || any;
 }
 
 void
@@ -439,14 +520,15 @@ spw_store_sync(struct spw_drainer *d)
 	return err;
 }
 
-static int
-read_stored(struct spw_drainer *d, const struct spw_held *h, uint64_t at,
-	    uint64_t len)
+int
+spw_held_read(struct spw_drainer *d, uint32_t held,
+	      const struct spw_object_part *part, void *buf)
 {
+	const struct spw_held *h = &d->store->held[held];
 	struct spw_tier *t = d->store->level[h->tier].tier;
 	struct spw_transfer x = {
-		.up = true, .place = h->place, .at = at, .len = len,
-		.buf = d->store->stored,
+		.up = true, .place = h->place, .at = part->at,
+		.len = part->len, .buf = buf,
 	};
 	struct spw_transfer *got;
 	int r;
@@ -456,7 +538,7 @@ read_stored(struct spw_drainer *d, const struct spw_held *h, uint64_t at,
 	if (r < 0)
 		return r;
 	while ((got = t->ops->reap(t, true)) != &x && got)
-		end(d, got);
+		arrive(d, got);
 	return got ? x.err : -EIO;
 }
 
@@ -475,12 +557,12 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	spw_object_part(o, from - o->offset, end_at - o->offset, &part);
 	if (part.len > SPW_OBJECT_MAX || part.raw_len > SPW_OBJECT_MAX)
 		return -EBADMSG;
-	r = read_stored(d, &s->held[held], part.at, part.len);
+	r = spw_held_read(d, held, &part, s->stored);
 	if (r < 0)
 		return r;
 	skip = from - o->offset - part.raw_at;
 	direct = skip == 0 && part.raw_len <= to - from;
-	r = spw_object_decode(s->packer, o, &part, s->stored,
+	r = spw_object_decode(s->crew.own, o, &part, s->stored,
 			      direct ? buf : s->raw, &bad);
 	if (r < 0)
 		return r;

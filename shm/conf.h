@@ -75,6 +75,7 @@ struct spw_config {			/* some 18 KiB, no pointers */
 	char shm_dir[SPW_CONFIG_PATH];
 	unsigned drainer;		/* SPW_DRAINER_x */
 	uint64_t drain_delay, drain_timeout;	/* ns, SPW_DURATION_NONE */
+	unsigned workers;		/* see spw_config_workers */
 	unsigned verbose;
 	bool quiet, strict, disable;
 	unsigned color;			/* SPW_COLOR_x */
@@ -117,6 +118,9 @@ int spw_config_tiers(const struct spw_config *cfg, char *const *envp,
 		     struct spw_diag *ret_diag);
 int spw_config_check(const struct spw_config *cfg, struct spw_tierlist *list,
 		     struct spw_diag *ret_diag);
+
+/* The threads that pack, as the segment has it. */
+uint32_t spw_config_workers(const struct spw_config *cfg);
 
 /*
  * Take one option off a command line: 1 or 2 words used, with ret_flag set;

@@ -103,7 +103,7 @@
 #include <stdint.h>
 
 #define SPW_MAGIC	0x3179617770737053ull	/* "Spspway1", little endian */
-#define SPW_VERSION	1u
+#define SPW_VERSION	2u
 
 #define SPW_BLOCK_SHIFT	12
 #define SPW_BLOCK_SIZE	(1u << SPW_BLOCK_SHIFT)
@@ -363,6 +363,9 @@ struct spw_seg_fixed {			/* set once, under the checksum */
 	uint64_t cbuckets_off;		/* uint32_t heads: index + 1 */
 	uint32_t ncbuckets;		/* a power of two */
 	uint32_t delay_ms;		/* how long dirty bytes may rest */
+	uint32_t workers;		/* that pack; SPW_NONE: as many as
+					 * make sense */
+	uint32_t pad;
 	char tiers[SPW_SEG_TIERS];	/* below memory, expanded; or empty */
 	struct spw_table tables[SPW_POOL_COUNT];
 };

@@ -38,6 +38,9 @@
 	O(DRAIN_TIMEOUT, "drain-timeout", DURATION, drain_timeout, "none", \
 	  0, SPW_DURATION_NONE, "", "TIME", \
 	  "how long a run waits until all is home") \
+	O(WORKERS, "workers", CHOICE, workers, "auto", 0, 0, \
+	  "auto|none|1|2|4|8|16", "NUMBER", \
+	  "threads of the drainer that pack and unpack") \
 	O(VERBOSE, "verbose", NUMBER, verbose, "0", 0, 2, "", "LEVEL", \
 	  "say more: 1 or 2; also -v, -vv") \
 	O(QUIET, "quiet", BOOL, quiet, "no", 0, 0, "", "", \

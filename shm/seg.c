@@ -417,7 +417,7 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 		.magic = SPW_MAGIC, .version = SPW_VERSION,
 		.layout = layout_hash(), .created = (uint64_t)spw_file_time(),
 		.uid = spw_sys_geteuid(), .block_size = SPW_BLOCK_SIZE,
-		.delay_ms = req->delay_ms,
+		.delay_ms = req->delay_ms, .workers = req->workers,
 	};
 	struct spw_text job, tiers;
 	char *base;

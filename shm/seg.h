@@ -54,6 +54,7 @@ struct spw_seg_request {
 	const char *job;
 	uint64_t bytes;			/* room for data */
 	uint32_t delay_ms;
+	uint32_t workers;		/* as in the segment */
 	const char *tiers;		/* those below memory; NULL: none */
 	uint64_t below;			/* bytes they may hold together */
 };

@@ -192,6 +192,7 @@ tests_scripts = \
 	tests/below-home-faults.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
+	tests/below-pack.sh \
 	tests/below-stress.sh \
 	tests/below-tier-faults.sh \
 	tests/cmd-clean.sh \

@@ -11,18 +11,22 @@
  * Signals are blocked in the hands. They are started with the first job, and
  * are gone in a forked child, which must not use the crew.
  */
-enum { SPW_CREW_HANDS = 4 };
+enum {
+	SPW_CREW_HANDS = 4,		/* the usual number of them */
+	SPW_CREW_MOST = 16,
+};
 
 struct spw_job {
 	void (*run)(struct spw_job *job);
 	bool alone;			/* waited for by itself, not reaped */
+	unsigned hand;			/* who runs it, from 0; ours */
 	bool over;			/* ours */
 	struct spw_job *next;		/* ours */
 };
 
 struct spw_crew;
 
-int spw_crew_new(struct spw_crew **ret_crew);
+int spw_crew_new(unsigned hands, struct spw_crew **ret_crew);
 
 /* Only the first one can fail: no thread was to be had. */
 int spw_crew_give(struct spw_crew *c, struct spw_job *job);
