@@ -27,6 +27,7 @@ planner_sources = \
 	planner/held.h \
 	planner/homes.c \
 	planner/load.c \
+	planner/log.c \
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \

@@ -82,6 +82,8 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 	if (!ops || open_share(ops, &setup, &level->tier) < 0)
 		return;
 	choose_pack(spec, &level->pack);
+	level->number = (uint32_t)(spec - list->tier);
+	level->pinned = spec->codec != SPW_PIN_NONE;
 	s->nlevels++;
 	if (level->tier->durable)
 		atomic_store(&d->map->seg->durable, 1);
@@ -239,13 +241,17 @@ has_room(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 	return space.capacity - space.used >= bytes;
 }
 
-static bool
-takes(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
+/* Why a tier does not take it; 0: it does. */
+static unsigned
+refuses(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 {
 	const struct spw_level *l = &d->store->level[level];
 
-	return (!durable || l->tier->durable) &&
-	       l->shunned_until <= spw_now_ms() && has_room(d, level, bytes);
+	if (durable && !l->tier->durable)
+		return SPW_WHY_SYNC;
+	if (l->shunned_until > spw_now_ms())
+		return SPW_WHY_SHUNNED;
+	return has_room(d, level, bytes) ? 0 : SPW_WHY_FULL;
 }
 
 /* The size that the file was cut to since its last object. If something may
@@ -311,12 +317,20 @@ spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 	struct spw_store *s = d->store;
 
 	describe(d, down);
+	spw_log_begin(down);
 	down->reserved = spw_object_bound(down->o.path_len, down->o.length) +
 			 SPW_TIER_ALIGN;
-	for (down->tier = 0; down->tier < s->nlevels; down->tier++)
-		if (takes(d, down->tier, durable, down->reserved))
+	down->why.why = durable ? SPW_WHY_SYNC : 0;
+	for (down->tier = 0; down->tier < s->nlevels; down->tier++) {
+		unsigned why = refuses(d, down->tier, durable,
+				       down->reserved);
+
+		if (!why)
 			return raw_bytes(down);
+		down->why.why |= (uint16_t)why;
+	}
 	give_back_cut(d, down);
+	spw_log_through(d, down);
 	return NULL;
 }
 
@@ -348,6 +362,7 @@ launch(struct spw_drainer *d, struct spw_down *down)
 	down->x.up = false;
 	down->x.len = (size_t)down->pack.stored;
 	down->x.user = down;
+	down->sent_ns = spw_now_ns();
 	r = send(d, down);
 	if (r < 0) {
 		if (r != -ENOSPC)
@@ -368,6 +383,8 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 
 	down->pack.o = &down->o;
 	down->pack.pack = l->pack;
+	if (l->pinned)
+		down->why.why |= SPW_WHY_PINNED;
 	down->pack.raw = raw_bytes(down);
 	down->pack.to = down->x.buf;
 	down->pack.cap = s->bound;
@@ -399,6 +416,7 @@ end(struct spw_drainer *d, struct spw_down *down)
 		atomic_fetch_add(&seg->bytes_down, down->o.length);
 		atomic_fetch_add(&seg->stored_down, down->x.len);
 	}
+	spw_log_down(d, down);
 	down->over(d, down);
 	down->busy = false;
 }

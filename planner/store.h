@@ -28,6 +28,8 @@ struct spw_down {			/* an object on its way down */
 	uint64_t number[SPW_CHUNK_BLOCKS];
 	void (*over)(struct spw_drainer *d, struct spw_down *down);
 	uint64_t reserved;		/* of its tier, until it is submitted */
+	struct spw_decision why;
+	int64_t sent_ns;		/* when it was submitted */
 	bool busy;
 	char path[SPW_FILE_PATH];	/* of the file, in o */
 };
@@ -67,6 +69,8 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 
 struct spw_level {			/* one of the tiers */
 	struct spw_tier *tier;
+	uint32_t number;		/* in the list of the segment */
+	bool pinned;			/* its packing, by the user */
 	struct spw_object_pack pack;
 	uint64_t reserved;		/* bytes that are packed for it now */
 	int64_t shunned_until;		/* ms; it failed a moment ago */
@@ -89,6 +93,8 @@ struct spw_store {
 	struct spw_load load[SPW_LOADS];
 	struct spw_packer *unpacker[SPW_CREW_HANDS];	/* for the loads */
 	size_t bound;			/* bytes of an object at most */
+	int64_t told_through;		/* ms; the last that went through, */
+	uint64_t through_ino, through_offset;	/* of those in the log */
 };
 
 /* The name of a segment's shares: the same for every drainer of it, and no
@@ -144,6 +150,12 @@ int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 int spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l);
 int spw_load_unpack(struct spw_load *l);
 void spw_load_end(struct spw_load *l);
+
+/* Tells the log in the segment: an object is down, or did not get there; no
+ * tier took it. */
+void spw_log_begin(struct spw_down *down);
+void spw_log_down(struct spw_drainer *d, struct spw_down *down);
+void spw_log_through(struct spw_drainer *d, const struct spw_down *down);
 
 /* Lets go of objects whose blocks are not below any more. */
 void spw_store_sweep(struct spw_drainer *d);

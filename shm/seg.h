@@ -22,6 +22,7 @@ struct spw_map {			/* this process's mapping */
 	struct spw_block *blocks;
 	uint8_t *slots;
 	struct spw_chunk *chunks;
+	struct spw_decision *decisions;
 	_Atomic uint32_t *buckets, *fbuckets, *cbuckets;
 	struct spw_lock *bucket_locks, *fbucket_locks;
 	_Atomic uint64_t *dirty, *asks, *syncs;
