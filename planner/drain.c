@@ -61,10 +61,12 @@ release(struct spw_drainer *d)
 	free(d->found);
 	free(d->touched);
 	free(d->asked);
+	free(d->deferred);
 	free(d->tickets);
 	free(d->sync_found);
 	free(d->syncing);
 	free(d->sync_tickets);
+	free(d->sync_errs);
 	free(d);
 }
 
@@ -81,17 +83,19 @@ allocate(struct spw_map *map)
 	d->found = calloc(map->counts[SPW_POOL_BLOCKS], sizeof(*d->found));
 	d->touched = calloc(nfiles / 64, sizeof(*d->touched));
 	d->asked = calloc(nfiles / 64, sizeof(*d->asked));
+	d->deferred = calloc(nfiles / 64, sizeof(*d->deferred));
 	d->tickets = calloc(nfiles, sizeof(*d->tickets));
 	d->runs = calloc(SPW_RUNS, sizeof(*d->runs));
 	d->sync_found = calloc(map->counts[SPW_POOL_BLOCKS],
 			       sizeof(*d->sync_found));
 	d->syncing = calloc(nfiles / 64, sizeof(*d->syncing));
 	d->sync_tickets = calloc(nfiles, sizeof(*d->sync_tickets));
+	d->sync_errs = calloc(nfiles, sizeof(*d->sync_errs));
 	for (uint32_t i = 0; d->homes && i < nfiles; i++)
 		d->homes[i].fd = -1;
 	if (!d->homes || !d->found || !d->touched || !d->asked ||
-	    !d->tickets || !d->runs || !d->sync_found || !d->syncing ||
-	    !d->sync_tickets ||
+	    !d->deferred || !d->tickets || !d->runs || !d->sync_found ||
+	    !d->syncing || !d->sync_tickets || !d->sync_errs ||
 	    spw_crew_new(SPW_CREW_HANDS, &d->crew) < 0) {
 		release(d);
 		return NULL;
@@ -181,12 +185,24 @@ spw_attend(struct spw_drainer *d)
 	d->attending = false;
 }
 
+/* What waited for a tier is tried again. */
+static void
+resume(struct spw_drainer *d)
+{
+	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
+		if (d->deferred[w]) {
+			atomic_fetch_or(&d->map->asks[w], d->deferred[w]);
+			d->deferred[w] = 0;
+		}
+}
+
 static void
 tidy(struct spw_drainer *d, int64_t now)
 {
 	if (now - d->tidied_at < TIDY_MS)
 		return;
 	d->tidied_at = now;
+	resume(d);
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
@@ -329,8 +345,9 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 	while ((left = bytes_left(d))) {
 		int64_t now = spw_now_ms();
 
-		if (left < least) {	/* what failed is left again */
-			least = left;
+		/* What failed is left again; what stalls only takes time. */
+		if (left < least || spw_store_is_deaf(d)) {
+			least = SPW_MIN(left, least);
 			moved = now;
 		}
 		if (!work(d, false))

@@ -71,6 +71,7 @@ struct spw_drainer {
 	struct spw_candidate *found;	/* by block: all may be dirty */
 	uint64_t *touched;		/* bitmap of files in this pass */
 	uint64_t *asked;		/* bitmap: asks this pass serves */
+	uint64_t *deferred;		/* bitmap: asks that wait for a tier */
 	uint32_t *tickets;		/* by file: how far they go */
 	uint32_t nopen, open_limit;
 	uint32_t clock_hand;
@@ -90,7 +91,7 @@ struct spw_drainer {
 	struct spw_candidate *sync_found;	/* by block, for fsync */
 	uint64_t *syncing;		/* bitmap: fsyncs under way */
 	uint32_t *sync_tickets;
-	int sync_err;
+	int *sync_errs;			/* by file: what it is answered */
 	uint64_t pass_seq;		/* objects before the pass began */
 };
 

@@ -65,6 +65,7 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 		.o = copy, .place = place, .tier = level, .file = file,
 		.file_gen = d->map->files[file].gen, .next = s->of_file[file],
 		.promised = o->flags & SPW_OBJECT_SYNC,
+		.due = s->level[level].syncs + 1,
 	};
 	s->of_file[file] = no;
 	return no;
@@ -75,14 +76,13 @@ leave(struct spw_drainer *d, uint32_t no)
 {
 	struct spw_store *s = d->store;
 	struct spw_held *h = &s->held[no];
-	struct spw_tier *t = s->level[h->tier].tier;
 	uint32_t *at = &s->of_file[h->file];
 
 	while (*at && *at != no)
 		at = &s->held[*at].next;
 	if (*at)
 		*at = h->next;
-	(void)t->ops->drop(t, h->place);
+	spw_apart_drop(s->level[h->tier].tier, h->place);
 	SPW_FAILPOINT("held-dropped");
 	s->level[h->tier].unsynced = true;
 	d->homes[h->file].dropped = true;
@@ -100,7 +100,7 @@ cuts_older(const struct spw_store *s, const struct spw_held *h)
 	for (uint32_t i = s->of_file[h->file]; i; i = s->held[i].next)
 		if (s->held[i].o->seq < h->o->seq)
 			return true;
-	for (int i = 0; i < SPW_DOWN_DEPTH; i++)
+	for (uint32_t i = 0; i < s->ndown; i++)
 		if (s->down[i].busy && s->down[i].file == h->file &&
 		    s->down[i].o.seq < h->o->seq)
 			return true;
@@ -352,17 +352,6 @@ spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to)
 		}
 }
 
-void
-spw_held_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes,
-	       void (*moved)(void *arg, uint64_t from, uint64_t to))
-{
-	struct spw_tier *t = d->store->level[level].tier;
-	struct spw_held_mover mover = { d, level };
-
-	spw_store_reap(d, true);
-	(void)t->ops->clean(t, bytes, moved, &mover);
-}
-
 /* The newest object that has a block counts. */
 static void
 refer_found(struct spw_drainer *d, uint32_t held)
@@ -433,8 +422,9 @@ found(void *arg, const struct spw_tier_found *f)
 	if (o->flags & SPW_OBJECT_WHOLE)
 		refer_found(d, held);
 	/* What the predecessor had promised with it is not known, nor what it
-	 * had sent home since. */
-	if (d->store->level[finder->level].tier->durable) {
+	 * had sent home since, nor whether it is durable. */
+	d->store->level[finder->level].unsynced = true;
+	if (spw_apart_is_durable(d->store->level[finder->level].tier)) {
 		d->store->held[held].promised = true;
 		spw_home_of(d, file)->doubtful = true;
 	}
@@ -450,11 +440,11 @@ spw_held_find(struct spw_drainer *d)
 
 	for (uint32_t i = 0; r == 0 && i < s->nlevels; i++) {
 		struct finder finder = { .d = d, .level = i };
-		struct spw_tier *t = s->level[i].tier;
+		struct spw_apart *t = s->level[i].tier;
 
-		r = t->ops->list(t, found, &finder);
+		r = spw_apart_list(t, found, &finder);
 		while (finder.naliens)
-			(void)t->ops->drop(t, finder.alien[--finder.naliens]);
+			spw_apart_drop(t, finder.alien[--finder.naliens]);
 		free(finder.alien);
 	}
 	SPW_FAILPOINT("held-listed");

@@ -20,14 +20,14 @@ struct spw_held_mover {
 	uint32_t level;
 };
 void spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to);
-void spw_held_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes,
-		    void (*moved)(void *arg, uint64_t from, uint64_t to));
 
-/* Reads the stored bytes of a part, waiting for them. */
-int spw_held_read(struct spw_drainer *d, uint32_t held,
-		  const struct spw_object_part *part, void *buf);
+/* await.c: stored bytes of an object, until the next call; and room in a tier.
+ * -EINPROGRESS: the tier does not answer now. */
+int spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
+		   uint64_t len, const uint8_t **ret_bytes);
+void spw_await_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes);
 
-/* Waits for one transfer to end. */
-void spw_held_reap_one(struct spw_drainer *d);
+/* store.c: what was packed is the tier's from now on. */
+void spw_store_send(struct spw_drainer *d, struct spw_down *down);
 
 #endif

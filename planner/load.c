@@ -12,6 +12,7 @@ spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l)
 	struct spw_store *s = d->store;
 	const struct spw_object *o = s->held[held].o;
 	uint64_t from = l->at - o->offset;
+	const uint8_t *stored;
 	int r;
 
 	spw_object_part(o, from, from + l->len, &l->part);
@@ -23,9 +24,10 @@ spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l)
 	l->o = spw_held_copy(o);
 	if (!l->o)
 		return -ENOMEM;
-	r = spw_held_read(d, held, &l->part, l->stored);
+	r = spw_await_read(d, held, l->part.at, l->part.len, &stored);
 	if (r < 0)
 		return r;
+	memcpy(l->stored, stored, l->part.len);
 	l->skip = from - l->part.raw_at;
 	atomic_fetch_add(&d->map->seg->requests_up, 1);
 	atomic_fetch_add(&d->map->seg->bytes_up, l->len);

@@ -8,6 +8,7 @@ planner_sources = \
 	planner/analyze-stride.c \
 	planner/analyze.c \
 	planner/analyze.h \
+	planner/await.c \
 	planner/bring.c \
 	planner/choice.h \
 	planner/choose.c \

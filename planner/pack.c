@@ -25,14 +25,23 @@ count_workers(uint32_t workers)
 	return SPW_MAX(1u, SPW_MIN(n, AUTO_MOST));
 }
 
+static void
+ring(void *bell)
+{
+	spw_bell_ring(bell);
+}
+
 int
-spw_pack_open(struct spw_pack_crew *c, uint32_t workers)
+spw_pack_open(struct spw_pack_crew *c, uint32_t workers,
+	      struct spw_bell *bell)
 {
 	unsigned n = count_workers(workers);
 	int r = spw_crew_new(n, &c->crew);
 
-	if (r == 0)
+	if (r == 0) {
+		spw_crew_tell(c->crew, ring, bell);
 		r = spw_packer_new(&c->own);
+	}
 	while (r == 0 && c->npackers < n) {
 		r = spw_packer_new(&c->packer[c->npackers]);
 		c->npackers += r == 0;
@@ -102,9 +111,9 @@ spw_pack_start(struct spw_pack_crew *c, struct spw_pack_job *job)
 }
 
 struct spw_pack_job *
-spw_pack_reap(struct spw_pack_crew *c, int ms)
+spw_pack_reap(struct spw_pack_crew *c)
 {
-	struct spw_job *job = c->under_way ? spw_crew_reap(c->crew, ms) : NULL;
+	struct spw_job *job = c->under_way ? spw_crew_reap(c->crew, 0) : NULL;
 
 	c->under_way -= job != NULL;
 	return (struct spw_pack_job *)job;

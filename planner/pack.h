@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "tiers/apart.h"
 #include "tiers/crew.h"
 #include "tiers/object.h"
 
@@ -29,8 +30,10 @@ struct spw_pack_job {			/* raw bytes that become an object */
 	double seconds;			/* of a processor */
 };
 
-/* workers: as in the segment. -ENOMEM. */
-int spw_pack_open(struct spw_pack_crew *c, uint32_t workers);
+/* workers: as in the segment. The bell is rung when one has done something.
+ * -ENOMEM. */
+int spw_pack_open(struct spw_pack_crew *c, uint32_t workers,
+		  struct spw_bell *bell);
 void spw_pack_close(struct spw_pack_crew *c);	/* also half-built ones */
 
 /* Begins; false: it is done already, since there is no worker. What cannot be
@@ -40,7 +43,7 @@ bool spw_pack_start(struct spw_pack_crew *c, struct spw_pack_job *job);
 /* Does it here, by the thread that calls. */
 void spw_pack_now(struct spw_pack_crew *c, struct spw_pack_job *job);
 
-/* One that is done; NULL: none was within ms. */
-struct spw_pack_job *spw_pack_reap(struct spw_pack_crew *c, int ms);
+/* One that is done; NULL: none is. */
+struct spw_pack_job *spw_pack_reap(struct spw_pack_crew *c);
 
 #endif

@@ -14,10 +14,8 @@
 #include "tiers/codec.h"
 
 enum {
-	SHUN_MS = 1000, STAMP_MS = 1000,
 	RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
 	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
-	PATIENCE_MS = 1,
 };
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
@@ -51,13 +49,13 @@ spw_store_share(const struct spw_map *map, char ret[SPW_STORE_SHARE])
 /* A predecessor that was killed lets go of the segment first and of its share
  * a moment later. */
 static int
-open_share(const struct spw_tier_ops *ops, const struct spw_tier_setup *setup,
-	   struct spw_tier **ret_tier)
+open_share(struct spw_bell *bell, const struct spw_tier_ops *ops,
+	   const struct spw_tier_setup *setup, struct spw_apart **ret_tier)
 {
 	int64_t since = spw_now_ms();
 	int r;
 
-	while ((r = ops->open(setup, ret_tier)) == -EBUSY &&
+	while ((r = spw_apart_open(bell, ops, setup, ret_tier)) == -EBUSY &&
 	       spw_now_ms() - since < BUSY_MS)
 		spw_sys_sleep_us(BUSY_US);
 	return r;
@@ -79,13 +77,13 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 
 	spw_store_share(d->map, name);
 	*level = (struct spw_level){ 0 };
-	if (!ops || open_share(ops, &setup, &level->tier) < 0)
+	if (!ops || open_share(s->bell, ops, &setup, &level->tier) < 0)
 		return;
 	choose_pack(spec, &level->pack);
 	level->number = (uint32_t)(spec - list->tier);
 	level->pinned = spec->codec != SPW_PIN_NONE;
 	s->nlevels++;
-	if (level->tier->durable)
+	if (spw_apart_is_durable(level->tier))
 		atomic_store(&d->map->seg->durable, 1);
 }
 
@@ -99,16 +97,11 @@ allocate(struct spw_drainer *d)
 				SPW_TIER_ALIGN);
 	s->scratch = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
 	s->raw = aligned_alloc(SPW_TIER_ALIGN, SPW_OBJECT_MAX);
-	s->stored = aligned_alloc(SPW_TIER_ALIGN, SPW_OBJECT_MAX);
 	s->of_file = calloc(d->map->counts[SPW_POOL_FILES],
 			    sizeof(*s->of_file));
 	s->places = calloc(d->map->counts[SPW_POOL_CHUNKS],
 			   sizeof(*s->places));
 	s->row = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
-	for (int i = 0; i < SPW_DOWN_DEPTH; i++) {
-		s->down[i].x.buf = aligned_alloc(SPW_TIER_ALIGN, s->bound);
-		ok &= s->down[i].x.buf != NULL;
-	}
 	for (int i = 0; i < SPW_LOADS; i++) {
 		s->load[i].buf = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
 		s->load[i].stored = aligned_alloc(SPW_TIER_ALIGN, s->bound);
@@ -117,9 +110,31 @@ allocate(struct spw_drainer *d)
 	}
 	for (int i = 0; ok && i < SPW_CREW_HANDS; i++)
 		ok = spw_packer_new(&s->unpacker[i]) == 0;
-	return ok && s->row && s->scratch && s->raw && s->stored && s->of_file &&
-	       s->places &&
-	       spw_pack_open(&s->crew, d->map->fixed.workers) == 0;
+	return ok && s->row && s->scratch && s->raw && s->of_file &&
+	       s->places && spw_bell_new(&s->bell) == 0 &&
+	       spw_pack_open(&s->crew, d->map->fixed.workers, s->bell) == 0;
+}
+
+/* What tiers may keep for long, in case they do. */
+static int
+allocate_transfers(struct spw_store *s)
+{
+	bool ok = true;
+
+	s->ndown = SPW_DOWN_DEPTH * (s->nlevels + 1);
+	s->down = calloc(s->ndown, sizeof(*s->down));
+	for (uint32_t i = 0; s->down && i < s->ndown; i++) {
+		s->down[i].x.buf = aligned_alloc(SPW_TIER_ALIGN, s->bound);
+		ok &= s->down[i].x.buf != NULL;
+	}
+	for (uint32_t i = 0; i < s->nlevels; i++) {
+		s->level[i].up.buf = aligned_alloc(SPW_TIER_ALIGN,
+						   SPW_OBJECT_MAX);
+		ok &= s->level[i].up.buf != NULL;
+	}
+	if (!s->down)
+		s->ndown = 0;
+	return s->ndown && ok ? 0 : -ENOMEM;
 }
 
 static void
@@ -128,8 +143,11 @@ release(struct spw_drainer *d)
 	struct spw_store *s = d->store;
 
 	spw_pack_close(&s->crew);
-	for (int i = 0; i < SPW_DOWN_DEPTH; i++)
+	for (uint32_t i = 0; s->down && i < s->ndown; i++)
 		free(s->down[i].x.buf);
+	free(s->down);
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		free(s->level[i].up.buf);
 	for (int i = 0; i < SPW_LOADS; i++) {
 		free(s->load[i].buf);
 		free(s->load[i].stored);
@@ -144,7 +162,7 @@ release(struct spw_drainer *d)
 		free(s->held[i].o);
 	free(s->scratch);
 	free(s->raw);
-	free(s->stored);
+	spw_bell_free(s->bell);
 	free(s->of_file);
 	free(s->places);
 	free(s->held);
@@ -177,6 +195,8 @@ spw_store_open(struct spw_drainer *d)
 		if (list->tier[i].kind != SPW_KIND_RAM)
 			open_level(d, list, &list->tier[i]);
 	free(list);
+	if (r == 0)
+		r = allocate_transfers(d->store);
 	return r < 0 ? r : spw_held_find(d);
 }
 
@@ -184,32 +204,19 @@ void
 spw_store_close(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
+	bool kept = false;
 
 	if (!s)
 		return;
 	spw_store_reap(d, true);
-	for (uint32_t i = 0; i < s->nlevels; i++) {
-		struct spw_tier *t = s->level[i].tier;
-
-		(void)t->ops->close(t, !spw_held_any(d, i));
-	}
-	release(d);
-}
-
-struct spw_down *
-spw_store_begin(struct spw_drainer *d)
-{
-	struct spw_store *s = d->store;
-
-	for (;;) {
-		for (int i = 0; i < SPW_DOWN_DEPTH; i++)
-			if (!s->down[i].busy) {
-				s->down[i].busy = true;
-				s->down[i].nblocks = 0;
-				return &s->down[i];
-			}
-		spw_held_reap_one(d);
-	}
+	spw_pack_close(&s->crew);
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		kept |= spw_apart_close(s->level[i].tier,
+					!spw_held_any(d, i)) == -ETIMEDOUT;
+	if (kept)
+		d->store = NULL;	/* a tier still has buffers of it */
+	else
+		release(d);
 }
 
 void
@@ -218,26 +225,20 @@ spw_store_cancel(struct spw_down *down)
 	down->busy = false;
 }
 
-static void
-moved(void *arg, uint64_t from, uint64_t to)
-{
-	spw_held_move(arg, from, to);
-}
-
 static bool
 has_room(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 {
-	struct spw_tier *t = d->store->level[level].tier;
+	struct spw_apart *t = d->store->level[level].tier;
 	struct spw_tier_space space;
 
 	bytes += d->store->level[level].reserved;
-	t->ops->space(t, &space);
+	spw_apart_space(t, &space);
 	if (space.capacity - space.used >= bytes)
 		return true;
-	if (space.capacity - space.live < 2 * bytes || !t->ops->clean)
+	if (space.capacity - space.live < 2 * bytes || !spw_apart_can_clean(t))
 		return false;
-	spw_held_clean(d, level, 8 * bytes, moved);
-	t->ops->space(t, &space);
+	spw_await_clean(d, level, 8 * bytes);
+	spw_apart_space(t, &space);
 	return space.capacity - space.used >= bytes;
 }
 
@@ -247,9 +248,9 @@ refuses(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 {
 	const struct spw_level *l = &d->store->level[level];
 
-	if (durable && !l->tier->durable)
+	if (durable && !spw_apart_is_durable(l->tier))
 		return SPW_WHY_SYNC;
-	if (l->shunned_until > spw_now_ms())
+	if (l->deaf || l->shunned_until > spw_now_ms())
 		return SPW_WHY_SHUNNED;
 	return has_room(d, level, bytes) ? 0 : SPW_WHY_FULL;
 }
@@ -334,44 +335,19 @@ spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 	return NULL;
 }
 
-static bool reap_tiers(struct spw_drainer *d, bool wait);
-
-static int
-send(struct spw_drainer *d, struct spw_down *down)
-{
-	struct spw_tier *t = d->store->level[down->tier].tier;
-	int r;
-
-	for (;;) {
-		r = t->ops->submit(t, &down->x);
-		if (r != -EAGAIN)
-			return r;
-		(void)reap_tiers(d, true);
-	}
-}
-
-/* What was packed is on its way, or it did not start. */
-static int
-launch(struct spw_drainer *d, struct spw_down *down)
+void
+spw_store_send(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_level *l = &d->store->level[down->tier];
-	int r = (int)SPW_MIN(down->pack.stored, 0);
 
-	if (r < 0)
-		return r;
 	down->x.up = false;
 	down->x.len = (size_t)down->pack.stored;
 	down->x.user = down;
+	down->sent = true;
 	down->sent_ns = spw_now_ns();
-	r = send(d, down);
-	if (r < 0) {
-		if (r != -ENOSPC)
-			l->shunned_until = spw_now_ms() + SHUN_MS;
-		return r;
-	}
+	spw_apart_move(l->tier, &down->x);
 	l->unsynced = true;
 	SPW_FAILPOINT("store-submitted");
-	return 0;
 }
 
 int
@@ -379,12 +355,11 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_store *s = d->store;
 	struct spw_level *l = &s->level[down->tier];
-	int r;
 
-	down->pack.o = &down->o;
-	down->pack.pack = l->pack;
 	if (l->pinned)
 		down->why.why |= SPW_WHY_PINNED;
+	down->pack.o = &down->o;
+	down->pack.pack = l->pack;
 	down->pack.raw = raw_bytes(down);
 	down->pack.to = down->x.buf;
 	down->pack.cap = s->bound;
@@ -395,169 +370,12 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 		l->reserved += down->reserved;
 		return 0;
 	}
-	r = launch(d, down);
-	if (r < 0)
+	if (down->pack.stored < 0) {
 		give_back_cut(d, down);
-	return r;
-}
-
-/* What it has come to. */
-static void
-end(struct spw_drainer *d, struct spw_down *down)
-{
-	struct spw_seg *seg = d->map->seg;
-
-	if (down->x.err) {
-		/* Younger ones may be there already. */
-		if (down->o.cut != UINT64_MAX)
-			d->homes[down->file].doubtful = true;
-	} else {
-		atomic_fetch_add(&seg->requests_down, 1);
-		atomic_fetch_add(&seg->bytes_down, down->o.length);
-		atomic_fetch_add(&seg->stored_down, down->x.len);
+		return (int)down->pack.stored;
 	}
-	spw_log_down(d, down);
-	down->over(d, down);
-	down->busy = false;
-}
-
-/* Those upwards are waited for by their reader. */
-static void
-arrive(struct spw_drainer *d, struct spw_transfer *x)
-{
-	struct spw_down *down = x->user;
-
-	if (x->up)
-		return;
-	if (x->err)
-		d->store->level[down->tier].shunned_until =
-			spw_now_ms() + SHUN_MS;
-	end(d, down);
-}
-
-static bool
-is_any_down(const struct spw_store *s)
-{
-	for (int i = 0; i < SPW_DOWN_DEPTH; i++)
-		if (s->down[i].busy)
-			return true;
-	return false;
-}
-
-static bool
-reap_tiers(struct spw_drainer *d, bool wait)
-{
-	struct spw_store *s = d->store;
-	bool any = false;
-
-	for (uint32_t i = 0; i < s->nlevels; i++) {
-		struct spw_tier *t = s->level[i].tier;
-		struct spw_transfer *x = t->ops->reap(t, wait);
-
-		if (x) {
-			arrive(d, x);
-			any = true;
-		}
-	}
-	return any;
-}
-
-/* Sends what workers have packed, waiting up to ms for the first. */
-static bool
-reap_packed(struct spw_drainer *d, int ms)
-{
-	struct spw_store *s = d->store;
-	struct spw_down *down;
-	bool any = false;
-
-	while ((down = (struct spw_down *)spw_pack_reap(&s->crew,
-							any ? 0 : ms))) {
-		int r;
-
-		s->level[down->tier].reserved -= down->reserved;
-		r = launch(d, down);
-		if (r < 0) {
-			down->x.err = r;
-			end(d, down);
-		}
-		any = true;
-	}
-	return any;
-}
-
-/* wait: until something is over. While workers pack, what they have done must
- * not wait for a tier. */
-static bool
-reap(struct spw_drainer *d, bool wait)
-{
-	struct spw_store *s = d->store;
-	bool any = reap_packed(d, 0);
-
-	while (s->crew.under_way) {
-		any |= reap_tiers(d, false);
-		if (any || !wait)
-			return any;
-		any = reap_packed(d, PATIENCE_MS);
-	}
-	return reap_tiers(d, wait && !any) || any;
-}
-
-void
-spw_store_reap(struct spw_drainer *d, bool wait)
-{
-	if (!d->store)
-		return;
-	while (is_any_down(d->store) && reap(d, wait))
-		;
-}
-
-void
-spw_held_reap_one(struct spw_drainer *d)
-{
-	(void)reap(d, true);
-}
-
-int
-spw_store_sync(struct spw_drainer *d)
-{
-	struct spw_store *s = d->store;
-	int err = 0;
-
-	spw_store_reap(d, true);
-	for (uint32_t i = 0; i < s->nlevels; i++) {
-		struct spw_level *l = &s->level[i];
-		int r = l->unsynced ? l->tier->ops->sync(l->tier) : 0;
-
-		if (r < 0) {
-			l->shunned_until = spw_now_ms() + SHUN_MS;
-			err = err ? err : r;
-		} else {
-			l->unsynced = false;
-		}
-	}
-	return err;
-}
-
-int
-spw_held_read(struct spw_drainer *d, uint32_t held,
-	      const struct spw_object_part *part, void *buf)
-{
-	const struct spw_held *h = &d->store->held[held];
-	struct spw_tier *t = d->store->level[h->tier].tier;
-	struct spw_transfer x = {
-		.up = true, .place = h->place, .at = part->at,
-		.len = part->len, .buf = buf,
-	};
-	struct spw_transfer *got;
-	int r;
-
-	while ((r = t->ops->submit(t, &x)) == -EAGAIN)
-		spw_held_reap_one(d);
-	if (r < 0)
-		return r;
-	while ((got = t->ops->reap(t, true)) != &x && got)
-		arrive(d, got);
-	return got ? x.err : -EIO;
+	spw_store_send(d, down);
+	return 0;
 }
 
 int
@@ -569,18 +387,19 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	uint64_t end_at = SPW_MIN(to, o->offset + o->length);
 	uint64_t skip, n = end_at - from, bad;
 	struct spw_object_part part;
+	const uint8_t *stored;
 	bool direct;
 	int r;
 
 	spw_object_part(o, from - o->offset, end_at - o->offset, &part);
 	if (part.len > SPW_OBJECT_MAX || part.raw_len > SPW_OBJECT_MAX)
 		return -EBADMSG;
-	r = spw_held_read(d, held, &part, s->stored);
+	r = spw_await_read(d, held, part.at, part.len, &stored);
 	if (r < 0)
 		return r;
 	skip = from - o->offset - part.raw_at;
 	direct = skip == 0 && part.raw_len <= to - from;
-	r = spw_object_decode(s->crew.own, o, &part, s->stored,
+	r = spw_object_decode(s->crew.own, o, &part, stored,
 			      direct ? buf : s->raw, &bad);
 	if (r < 0)
 		return r;
@@ -592,30 +411,15 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	return 0;
 }
 
-void
-spw_store_stamp(struct spw_drainer *d)
-{
-	struct spw_store *s = d->store;
-	int64_t now = spw_now_ms();
-
-	if (!s || now - s->stamped < STAMP_MS)
-		return;
-	s->stamped = now;
-	for (uint32_t i = 0; i < s->nlevels; i++)
-		(void)spw_syscall(SYS_utimensat, s->level[i].tier->lock, 0, 0,
-				  0, 0, 0);
-}
-
 bool
 spw_store_is_short(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
 
 	for (uint32_t i = 0; s && i < s->nlevels; i++) {
-		struct spw_tier *t = s->level[i].tier;
 		struct spw_tier_space space;
 
-		t->ops->space(t, &space);
+		spw_apart_space(s->level[i].tier, &space);
 		if (space.live > space.capacity / 2)
 			return true;
 	}

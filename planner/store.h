@@ -6,6 +6,7 @@
 #include "planner/drainer.h"
 #include "planner/pack.h"
 #include "shm/tierspec.h"
+#include "tiers/apart.h"
 #include "tiers/tier.h"
 
 /*
@@ -21,6 +22,7 @@ struct spw_down {			/* an object on its way down */
 	struct spw_transfer x;
 	struct spw_object o;
 	uint32_t tier;			/* number in the store */
+	int err;			/* what came of it */
 	uint32_t file, file_gen;
 	uint32_t nblocks;		/* of a spill: what departed */
 	uint32_t block[SPW_CHUNK_BLOCKS];
@@ -31,12 +33,15 @@ struct spw_down {			/* an object on its way down */
 	struct spw_decision why;
 	int64_t sent_ns;		/* when it was submitted */
 	bool busy;
+	bool sent;
+	bool late;			/* over for us; the tier still has it */
 	char path[SPW_FILE_PATH];	/* of the file, in o */
 };
 
 struct spw_held {			/* an object in a tier */
 	struct spw_object *o;		/* without path; NULL: not in use */
 	uint64_t place;
+	uint64_t due;			/* the tier's sync that makes it safe */
 	uint32_t tier, nrefs;		/* blocks that are in it and count */
 	uint32_t file, file_gen;
 	uint32_t next;			/* of the same file; or free */
@@ -68,13 +73,19 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 };
 
 struct spw_level {			/* one of the tiers */
-	struct spw_tier *tier;
+	struct spw_apart *tier;
 	uint32_t number;		/* in the list of the segment */
 	bool pinned;			/* its packing, by the user */
 	struct spw_object_pack pack;
 	uint64_t reserved;		/* bytes that are packed for it now */
 	int64_t shunned_until;		/* ms; it failed a moment ago */
+	bool deaf;			/* as of the last look */
 	bool unsynced;			/* something was put since */
+	bool syncing;
+	int sync_err;			/* of the last one that failed */
+	uint64_t syncs;			/* that were good */
+	struct spw_transfer up;		/* what is read from it */
+	bool reading;
 };
 
 struct spw_store {
@@ -86,9 +97,12 @@ struct spw_store {
 	struct spw_places **places;	/* by chunk */
 	int64_t stamped;		/* ms */
 	struct spw_pack_crew crew;
-	struct spw_down down[SPW_DOWN_DEPTH];
+	struct spw_bell *bell;
+	struct spw_down *down;		/* as many more for each tier: it may
+					 * keep them for long */
+	uint32_t ndown;
 	uint8_t *scratch;		/* what fsync gathers */
-	uint8_t *stored, *raw;		/* for reading */
+	uint8_t *raw;			/* for reading */
 	uint8_t *row;			/* blocks on their way up */
 	struct spw_load load[SPW_LOADS];
 	struct spw_packer *unpacker[SPW_CREW_HANDS];	/* for the loads */
@@ -122,14 +136,19 @@ uint8_t *spw_store_raw(struct spw_drainer *d, struct spw_down *down,
 		       bool durable);
 
 /* Packs them, by a worker, and sends them; over is called when it is reaped,
- * x.err says how it went. If this fails, over is not called. */
+ * err says how it went. If this fails, over is not called. */
 int spw_store_put(struct spw_drainer *d, struct spw_down *down);
 
-/* Reaps what is over; wait: until nothing is under way. */
+/* Reaps what is over; wait: until nothing is under way that can be hoped
+ * for. */
 void spw_store_reap(struct spw_drainer *d, bool wait);
 
-/* Everything put so far is safe from loss of power. */
+/* Everything put so far is safe from loss of power, where this can be had:
+ * the first thing that went wrong elsewhere. */
 int spw_store_sync(struct spw_drainer *d);
+
+/* Whether all objects of the file are, those on their way included. */
+bool spw_store_is_safe(struct spw_drainer *d, uint32_t file);
 
 /* The object that came down holds these blocks from now on. */
 uint32_t spw_store_keep(struct spw_drainer *d, const struct spw_down *down);
@@ -141,7 +160,8 @@ void spw_store_lapse(struct spw_drainer *d, uint32_t held);
 uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
 
 /* Reads file bytes [from, to) from an object into buf, unpacked and checked.
- * What the object has less is zero. */
+ * What the object has less is zero. -EINPROGRESS: its tier does not
+ * answer now. */
 int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 		   uint64_t to, void *buf);
 
@@ -179,6 +199,9 @@ void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 /* Says in the shares that we are at work: who finds them later can tell our
  * changes of a home from those of others after us. */
 void spw_store_stamp(struct spw_drainer *d);
+
+/* Some tier does not answer. */
+bool spw_store_is_deaf(const struct spw_drainer *d);
 
 /* Some tier is nearly full. */
 bool spw_store_is_short(struct spw_drainer *d);

@@ -54,6 +54,7 @@ take_asks(struct spw_drainer *d)
 			uint32_t file = w * 64 +
 					(uint32_t)__builtin_ctzll(bits);
 
+			d->sync_errs[file] = 0;
 			d->sync_tickets[file] =
 				atomic_load(&d->map->files[file].sync_asked);
 		}
@@ -87,11 +88,12 @@ send_home(struct spw_drainer *d)
 	}
 }
 
+/* A tier that fails costs time: home is asked then. */
 static void
 copied(struct spw_drainer *d, struct spw_down *down)
 {
-	if (down->x.err || !spw_store_keep(d, down))
-		d->sync_err = down->x.err ? down->x.err : -ENOMEM;
+	if (down->err || !spw_store_keep(d, down))
+		d->sync_errs[down->file] = -EAGAIN;
 }
 
 /* What was gathered becomes an object. */
@@ -247,7 +249,7 @@ copy_file(struct spw_drainer *d, uint32_t file, uint32_t i, uint32_t n)
 		emit(d, &g);
 	note_size(d, file, &g);
 	if (g.err)
-		d->sync_err = g.err;
+		d->sync_errs[file] = -EAGAIN;
 	return i;
 }
 
@@ -302,7 +304,15 @@ secure_file(struct spw_drainer *d, uint32_t file)
 	int r = sync_home(d, file);
 
 	if (r < 0)
-		d->sync_err = r;
+		d->sync_errs[file] = r;
+}
+
+/* What is in a tier that could not be synced is promised by home alone. */
+static void
+check_file(struct spw_drainer *d, uint32_t file)
+{
+	if (!d->sync_errs[file] && !spw_store_is_safe(d, file))
+		d->sync_errs[file] = -EAGAIN;
 }
 
 static void
@@ -310,11 +320,13 @@ answer_file(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
 
-	if (!d->sync_err) {
+	if (!d->sync_errs[file]) {
 		spw_store_promise(d, file);
 		atomic_fetch_add(&d->map->seg->syncs_down, 1);
+	} else {
+		spw_home_of(d, file)->refused = true;
 	}
-	atomic_store(&f->sync_err, d->sync_err);
+	atomic_store(&f->sync_err, d->sync_errs[file]);
 	atomic_store(&f->sync_done, d->sync_tickets[file]);
 	spw_sys_futex_wake(&f->sync_done, INT32_MAX);
 }
@@ -323,12 +335,10 @@ void
 spw_sync_serve(struct spw_drainer *d)
 {
 	uint32_t n, i = 0;
-	int r;
 
 	if (!d->store || !take_asks(d))
 		return;
 	SPW_FAILPOINT("sync-asked");
-	d->sync_err = 0;
 	spw_store_reap(d, true);
 	send_home(d);
 	for_asked(d, secure_file);
@@ -339,12 +349,12 @@ spw_sync_serve(struct spw_drainer *d)
 			i = copy_file(d, w * 64 + (uint32_t)
 				      __builtin_ctzll(bits), i, n);
 	SPW_FAILPOINT("sync-copied");
-	r = spw_store_sync(d);
-	if (r < 0)
-		d->sync_err = r;
+	(void)spw_store_sync(d);
+	for_asked(d, check_file);
 	SPW_FAILPOINT("sync-durable");
 	for (i = 0; i < n; i++)
-		mark(d, &d->sync_found[i], !d->sync_err);
+		mark(d, &d->sync_found[i],
+		     !d->sync_errs[d->sync_found[i].key.file]);
 	SPW_FAILPOINT("sync-marked");
 	for_asked(d, answer_file);
 }

@@ -193,6 +193,7 @@ tests_scripts = \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
 	tests/below-pack.sh \
+	tests/below-stall.sh \
 	tests/below-stress.sh \
 	tests/below-tier-faults.sh \
 	tests/cmd-clean.sh \

@@ -26,6 +26,8 @@ struct spw_crew {
 	unsigned under_way;		/* of those to be reaped */
 	unsigned hands, most;
 	bool leaving;
+	void (*told)(void *arg);	/* NULL: nobody */
+	void *arg;
 	struct hand hand[SPW_CREW_MOST];
 };
 
@@ -71,6 +73,13 @@ spw_crew_new(unsigned hands, struct spw_crew **ret_crew)
 	return 0;
 }
 
+void
+spw_crew_tell(struct spw_crew *c, void (*told)(void *arg), void *arg)
+{
+	c->told = told;
+	c->arg = arg;
+}
+
 static void
 finish(struct spw_crew *c, struct spw_job *job)
 {
@@ -81,6 +90,8 @@ finish(struct spw_crew *c, struct spw_job *job)
 		append(&c->over, job);
 	}
 	pthread_cond_signal(&c->done);	/* one thread waits, if any */
+	if (c->told)
+		c->told(c->arg);
 }
 
 static void *

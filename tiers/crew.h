@@ -28,6 +28,9 @@ struct spw_crew;
 
 int spw_crew_new(unsigned hands, struct spw_crew **ret_crew);
 
+/* Called by a hand whenever a job is over and can be reaped. */
+void spw_crew_tell(struct spw_crew *c, void (*told)(void *arg), void *arg);
+
 /* Only the first one can fail: no thread was to be had. */
 int spw_crew_give(struct spw_crew *c, struct spw_job *job);
 
