@@ -4,7 +4,7 @@
 # workers, and come back right, also when somebody asks for fsync meanwhile
 
 . tests/functions.sh
-"$top_builddir/tests/list-features" | grep -q '^codec *lz4 *yes' ||
+"$top_builddir/tests/list-features" | grep '^codec *lz4 *yes' >/dev/null ||
 	cannot "no lz4 in this build"
 slow_mount
 mount=$scratch/slow
