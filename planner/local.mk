@@ -2,6 +2,8 @@
 # local.mk -- planner/: what moves next, and where to
 
 planner_sources = \
+	planner/advisor.c \
+	planner/advisor.h \
 	planner/analyze-format.c \
 	planner/analyze-parts.h \
 	planner/analyze-shape.c \
@@ -21,6 +23,8 @@ planner_sources = \
 	planner/engine.c \
 	planner/engine.h \
 	planner/evict.c \
+	planner/explore.c \
+	planner/explore.h \
 	planner/fetch.c \
 	planner/find.c \
 	planner/find.h \
@@ -49,8 +53,10 @@ planner_sources = \
 	planner/store.c \
 	planner/store.h \
 	planner/sync.c \
-	planner/weights.c \
-	planner/weights.h
+	planner/trial.c \
+	planner/trial.h \
+	planner/ways.c \
+	planner/ways.h
 
 if HAVE_CJSON
 planner_sources += planner/seed-json.c

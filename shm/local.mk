@@ -72,4 +72,6 @@ shm_sources = \
 	shm/tiertext.c \
 	shm/util.h \
 	shm/version.c \
-	shm/version.h
+	shm/version.h \
+	shm/weights.c \
+	shm/weights.h

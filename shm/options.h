@@ -41,6 +41,10 @@
 	O(WORKERS, "workers", CHOICE, workers, "auto", 0, 0, \
 	  "auto|none|1|2|4|8|16", "NUMBER", \
 	  "threads of the drainer that pack and unpack") \
+	O(WEIGHTS, "weights", WEIGHTS, weights, "balanced", 0, 0, "", "C,R,D", \
+	  "what packing is for: async, archive, ...") \
+	O(SEED, "seed", PATH, seed, "", 0, 0, "", "FILE", \
+	  "what packing and tiers cost is kept in FILE") \
 	O(VERBOSE, "verbose", NUMBER, verbose, "0", 0, 2, "", "LEVEL", \
 	  "say more: 1 or 2; also -v, -vv") \
 	O(QUIET, "quiet", BOOL, quiet, "no", 0, 0, "", "", \

@@ -19,6 +19,7 @@ tests_units = \
 	tests/tier-conformance \
 	tests/tier-damage \
 	tests/tier-pmem \
+	tests/unit-advisor \
 	tests/unit-analyze \
 	tests/unit-cache-stress \
 	tests/unit-choose \
@@ -62,6 +63,11 @@ tests_tier_damage_SOURCES = \
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
+tests_unit_advisor_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/unit-advisor.c
+tests_unit_advisor_LDADD = libback.la -lm
 tests_unit_analyze_SOURCES = \
 	tests/analyze-data.h \
 	tests/guarded.h \
