@@ -19,7 +19,7 @@ steps()
 		--tiers "ram@16M nvme:$scratch/tier@128M+$2" -- \
 		timeout 60 "$top_builddir/tests/tier-steps" open:a open:b \
 		"set:$mount:stall=*" write:a:1000:0:24M:1M \
-		write:b:2:0:24M:1M check:a:0:24M:256K check:b:0:24M:100000 \
+		write:b:2:0:24M:1M check:a:0:24M:256K check:b:0:24M:128K \
 		write:a:1001:1000:4M:10000 check:a:0:24M:256K \
 		"set:$mount:stall=" fsync:a fsync:b "save:a:$scratch/a" \
 		"save:b:$scratch/b" close:a close:b \
