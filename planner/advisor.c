@@ -6,6 +6,7 @@
 #include "planner/ways.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -75,6 +76,15 @@ build(struct spw_advisor *a, const struct spw_advisor_setup *setup)
 			       a->chooser, &a->explorer);
 }
 
+/* Once, as other threads may use those that are there. */
+static pthread_once_t codecs_once = PTHREAD_ONCE_INIT;
+
+static void
+load_codecs(void)
+{
+	(void)spw_codec_load(NULL);
+}
+
 int
 spw_advisor_new(const struct spw_advisor_setup *setup,
 		struct spw_advisor **ret_advisor)
@@ -84,7 +94,7 @@ spw_advisor_new(const struct spw_advisor_setup *setup,
 
 	if (!a)
 		return -ENOMEM;
-	(void)spw_codec_load(NULL);
+	(void)pthread_once(&codecs_once, load_codecs);
 	r = build(a, setup);
 	if (r < 0) {
 		spw_advisor_free(a);
@@ -151,6 +161,8 @@ void
 spw_advisor_weigh(struct spw_advisor *a, const struct spw_weights *w)
 {
 	spw_choose_weigh(a->chooser, w, a->overlap);
+	if (a->explorer)
+		spw_explore_renew(a->explorer);
 }
 
 static int64_t

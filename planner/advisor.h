@@ -39,7 +39,7 @@ struct spw_advisor_setup {
 	unsigned n_pins;
 };
 
-/* Loads the codecs, unless that was done, and the seed.  A seed that cannot
+/* Loads the codecs, the first time in a process, and the seed.  A seed that cannot
  * be used and codecs that are not to be had are no failures, see notes.  0 or
  * -ENOMEM.
  */

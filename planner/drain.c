@@ -11,6 +11,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
+#include "shm/mask.h"
 #include "shm/proc.h"
 #include "shm/ranges.h"
 #include "shm/util.h"
@@ -365,15 +366,19 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 }
 
 static uint64_t
-count_bytes(const struct spw_block_state *s)
+count_bytes(const struct spw_map *map, const struct spw_block_state *s)
 {
 	struct spw_ranges all = s->dirty;
 	uint8_t n = SPW_MIN(s->ndirty, SPW_RANGES);
+	struct spw_mask mask;
 	uint64_t bytes = 0;
 
-	if (!spw_ranges_unite(&all, &n, &s->moving,
-			      SPW_MIN(s->nmoving, SPW_RANGES)))
-		return SPW_BLOCK_SIZE;
+	if (s->mask != SPW_NONE ||
+	    !spw_ranges_unite(&all, &n, &s->moving,
+			      SPW_MIN(s->nmoving, SPW_RANGES))) {
+		spw_mask_unhomed(map, s, &mask);
+		return spw_mask_count(&mask);
+	}
 	for (uint8_t i = 0; i < n; i++)
 		if (all.r[i].from < all.r[i].to)
 			bytes += (uint64_t)all.r[i].to - all.r[i].from;
@@ -416,7 +421,7 @@ spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 		    atomic_load(&map->files[b->file].flags) &
 		    SPW_FILE_UNLINKED)
 			continue;
-		left.bytes += count_bytes(&b->state);
+		left.bytes += count_bytes(map, &b->state);
 	}
 	left.bytes += count_below(map);
 	for (uint32_t i = 0; left.bytes && i < map->counts[SPW_POOL_FILES];

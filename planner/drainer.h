@@ -11,6 +11,7 @@
 
 enum {
 	SPW_RUN_BLOCKS = 256,		/* 1 MiB: the size disks like */
+	SPW_RUN_PIECES = SPW_BLOCK_SIZE / 2,	/* every other byte of one */
 	SPW_RUNS = 8,			/* under way at once */
 };
 
@@ -58,8 +59,8 @@ struct spw_run {			/* blocks that leave together */
 	uint32_t nblocks, niov, nextents;
 	uint32_t block[SPW_RUN_BLOCKS];
 	uint64_t number[SPW_RUN_BLOCKS];
-	struct iovec iov[SPW_RUN_BLOCKS * SPW_RANGES];
-	struct spw_extent extent[SPW_RUN_BLOCKS * SPW_RANGES];
+	struct iovec iov[SPW_RUN_PIECES];
+	struct spw_extent extent[SPW_RUN_PIECES];
 };
 
 struct spw_drainer {

@@ -132,34 +132,45 @@ is_same_codec(const struct spw_choice *a, const struct spw_choice *b)
 	return a->codec == b->codec && a->level == b->level;
 }
 
-/* Tries the probe behind all filters.  The filters worth going on with, a bit
- * each; 0: nothing saves anything.
- */
-static uint64_t
+static bool
+is_probe(const struct spw_explorer *e, unsigned way, unsigned probe,
+	 uint64_t fit)
+{
+	return fit >> way & 1 &&
+	       is_same_codec(&e->ways->at[way], &e->ways->at[probe]);
+}
+
+static void
 try_filters(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
 	    unsigned probe)
 {
-	const struct spw_ways *ways = e->ways;
-	const struct spw_costs *costs;
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (is_probe(e, i, probe, fit))
+			try_sample(e, x, i);
+}
+
+/* The filters behind which the probe does best, a bit each; 0: nothing saves
+ * anything.
+ */
+static uint64_t
+best_filters(struct spw_explorer *e, const struct spw_explored *x,
+	     uint64_t fit, unsigned probe)
+{
+	const struct spw_costs *costs =
+		spw_predict_costs(e->predictor, x->stream);
 	double least = SPW_QUANTUM * NO_GAIN;
 	uint64_t good = 0;
 
-	for (unsigned i = 1; i < ways->n; i++)
-		if (fit >> i & 1 &&
-		    is_same_codec(&ways->at[i], &ways->at[probe]))
-			try_sample(e, x, i);
-	costs = spw_predict_costs(e->predictor, x->stream);
-	for (int pass = 0; pass < 2; pass++)
-		for (unsigned i = 1; i < ways->n; i++) {
-			if (!(fit >> i & 1) || !is_known(costs, i) ||
-			    !is_same_codec(&ways->at[i], &ways->at[probe]))
-				continue;
-			if (!pass)
-				least = SPW_MIN(least, costs->stored[i]);
-			else if (costs->stored[i] <= CLOSE * least)
-				good |= UINT64_C(1) << ways->at[i].filter;
-		}
-	return least < SPW_QUANTUM * NO_GAIN ? good : 0;
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (is_probe(e, i, probe, fit) && is_known(costs, i))
+			least = SPW_MIN(least, costs->stored[i]);
+	if (least >= SPW_QUANTUM * NO_GAIN)
+		return 0;
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (is_probe(e, i, probe, fit) && is_known(costs, i) &&
+		    costs->stored[i] <= CLOSE * least)
+			good |= UINT64_C(1) << e->ways->at[i].filter;
+	return good;
 }
 
 /* Seconds a byte of the best plan so far, and the way of its first piece;
@@ -202,22 +213,33 @@ next_way(const struct spw_explorer *e, uint64_t fit, uint64_t filters,
 	return best;
 }
 
-static void
-try_codecs(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
-	   uint64_t filters, unsigned probe)
+static uint64_t
+known_ways(struct spw_explorer *e, const struct spw_explored *x)
 {
-	const struct spw_choice *at = &e->ways->at[probe];
-	const struct spw_codec_choice tried = { at->codec, (int8_t)at->level,
-						0 };
-	unsigned way, best;
-	uint64_t done;
+	const struct spw_costs *costs =
+		spw_predict_costs(e->predictor, x->stream);
+	uint64_t known = 0;
 
-	done = spw_ways_of(e->ways, &tried);
+	for (unsigned i = 0; i < e->ways->n; i++)
+		if (is_known(costs, i))
+			known |= UINT64_C(1) << i;
+	return known;
+}
+
+/* done: ways that need no trial.  True: there was one. */
+static bool
+try_codecs(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
+	   uint64_t filters, uint64_t done)
+{
+	const uint64_t before = done;
+	unsigned way, best;
+
 	while ((way = next_way(e, fit, filters, done)) &&
 	       could_win(e, way, plan_now(e, x, &best))) {
 		try_sample(e, x, way);
 		done |= UINT64_C(1) << way;
 	}
+	return done != before;
 }
 
 static void
@@ -274,18 +296,6 @@ find_seen(struct spw_explorer *e, const struct spw_stream *s)
 	return at;
 }
 
-static void
-explore_all(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
-	    unsigned probe)
-{
-	uint64_t filters = try_filters(e, x, fit, probe);
-
-	if (filters) {
-		try_codecs(e, x, fit, filters, probe);
-		try_finalists(e, x);
-	}
-}
-
 /* A sample of what would be chosen shows whether a stream is as usual. */
 static bool
 is_usual(struct spw_explorer *e, const struct spw_explored *x, unsigned probe)
@@ -299,19 +309,39 @@ is_usual(struct spw_explorer *e, const struct spw_explored *x, unsigned probe)
 	return fabs(spw_predict_drift(e->predictor, x->stream)) < USUAL;
 }
 
+/* Ways of the probe's codec are tried anew where the stream is not as usual,
+ * others too; where it is, only those that nobody tried so far, as when other
+ * weights make them worth it.
+ */
 static bool
 explore_new(struct spw_explorer *e, const struct spw_explored *x)
 {
 	uint64_t fit = spw_ways_fit(e->ways, x->traits) & x->may & e->present;
 	unsigned probe = find_probe(e, fit);
+	uint64_t filters, done;
+	bool usual, tried;
 
 	if (!probe)
 		return false;
 	take_sample(e, x);
-	if (is_usual(e, x, probe))
-		return false;
-	explore_all(e, x, fit, probe);
-	return true;
+	usual = is_usual(e, x, probe);
+	if (!usual)
+		try_filters(e, x, fit, probe);
+	filters = best_filters(e, x, fit, probe);
+	done = usual ? known_ways(e, x)
+		     : spw_ways_of(e->ways, &(struct spw_codec_choice){
+			     e->ways->at[probe].codec,
+			     (int8_t)e->ways->at[probe].level, 0 });
+	tried = try_codecs(e, x, fit, filters, done);
+	if (tried || !usual)
+		try_finalists(e, x);
+	return tried || !usual;
+}
+
+void
+spw_explore_renew(struct spw_explorer *e)
+{
+	memset(e->seen, 0, sizeof(e->seen));
 }
 
 bool

@@ -44,6 +44,9 @@ struct spw_explored {			/* data that is to be placed */
 	uint64_t may;			/* ways that some tier would take */
 };
 
+/* The weights are others: what was not worth a trial may be now. */
+void spw_explore_renew(struct spw_explorer *e);
+
 /* Tries what is due; the predictor learns from it.  True: it did. */
 bool spw_explore(struct spw_explorer *e, const struct spw_explored *x);
 

@@ -12,6 +12,8 @@ planner_sources = \
 	planner/analyze.h \
 	planner/await.c \
 	planner/bring.c \
+	planner/buffer.c \
+	planner/buffer.h \
 	planner/choice.h \
 	planner/choose.c \
 	planner/choose.h \
@@ -37,6 +39,7 @@ planner_sources = \
 	planner/match.h \
 	planner/monitor.c \
 	planner/monitor.h \
+	planner/native.c \
 	planner/pack.c \
 	planner/pack.h \
 	planner/pass.c \

@@ -21,7 +21,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
-#include "shm/ranges.h"
+#include "shm/mask.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -140,18 +140,14 @@ gather(struct spw_drainer *d, struct gather *g, uint64_t at,
 static void
 gather_block(struct spw_drainer *d, struct gather *g, struct spw_block *b)
 {
-	struct spw_ranges all = b->state.dirty;
-	uint8_t n = b->state.ndirty;
 	const uint8_t *slot = spw_slot(d->map, b->state.slot);
+	struct spw_mask all;
+	uint32_t from = 0, to;
 
-	if (!spw_ranges_unite(&all, &n, &b->state.moving, b->state.nmoving)) {
-		all = b->state.present;
-		n = b->state.npresent;
-	}
-	for (uint8_t i = 0; i < n; i++)
-		gather(d, g, (b->number << SPW_BLOCK_SHIFT) + all.r[i].from,
-		       slot + all.r[i].from,
-		       (uint64_t)all.r[i].to - all.r[i].from);
+	spw_mask_unhomed(d->map, &b->state, &all);
+	for (; spw_mask_next(&all, &from, &to); from = to)
+		gather(d, g, (b->number << SPW_BLOCK_SHIFT) + from,
+		       slot + from, to - from);
 	b->state.safe = SPW_SAVING;
 }
 

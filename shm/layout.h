@@ -20,7 +20,8 @@
  *	ofds	open file descriptions: position, flags, error seen.
  *	blocks	descriptors of 4 KiB blocks, found by (file, number) through
  *		buckets; each in use has one slot.
- *	slots	the 4 KiB buffers themselves.
+ *	slots	the 4 KiB buffers themselves; a block written in many pieces
+ *		has one more, its mask (mask.h).
  *	chunks	256 blocks of a file in a row, found by (file, number)
  *		through cbuckets: a bit for each block that is below.
  *
@@ -149,13 +150,15 @@ enum spw_safe {				/* against loss of power, of what is dirty */
 struct spw_block_state {		/* changed as a whole, by lane.redo */
 	uint32_t slot;
 	uint32_t moving_slot;		/* under I/O; SPW_NONE: none */
+	uint32_t mask;			/* slot, see mask.h; SPW_NONE: none */
 	uint8_t ndirty, npresent, nmoving;
 	uint8_t safe;			/* enum spw_safe */
 	struct spw_ranges dirty;
-	struct spw_ranges present;	/* bytes the slot holds; covers dirty */
+	struct spw_ranges present;	/* bytes the slot holds, dirty ones
+					 * among them */
 	struct spw_ranges moving;	/* being written by the drainer */
 };
-static_assert(sizeof(struct spw_block_state) == 60, "stored in the segment");
+static_assert(sizeof(struct spw_block_state) == 64, "stored in the segment");
 
 struct spw_block {
 	struct spw_lock lock;		/* its version: readers compare */
@@ -164,7 +167,7 @@ struct spw_block {
 	_Atomic uint32_t next;		/* chain of its bucket: index + 1 */
 	struct spw_block_state state;
 	_Atomic uint8_t used;		/* bit 0: since last sweep; evict.c */
-	uint8_t pad[31];
+	uint8_t pad[27];
 };
 static_assert(sizeof(struct spw_block) == 128, "stored in the segment");
 
@@ -189,6 +192,7 @@ struct spw_want {			/* blocks a thread waits for */
 struct spw_redo {
 	_Atomic uint32_t block;		/* index + 1 while it counts */
 	uint32_t old_slot;		/* to be given back; SPW_NONE: none */
+	uint32_t old_mask;		/* likewise */
 	uint32_t scratch;		/* slot that holds a piece, or none */
 	uint16_t from, to;		/* the piece: to be copied to after.slot */
 	uint64_t end;			/* the file reaches there at least */

@@ -41,6 +41,8 @@ shm_sources = \
 	shm/lock.h \
 	shm/machine.c \
 	shm/machine.h \
+	shm/mask.c \
+	shm/mask.h \
 	shm/names.c \
 	shm/names.h \
 	shm/options.h \
@@ -59,6 +61,7 @@ shm_sources = \
 	shm/setting.h \
 	shm/size.c \
 	shm/size.h \
+	shm/spillway.h \
 	shm/suggest.c \
 	shm/suggest.h \
 	shm/sys.h \
@@ -75,3 +78,5 @@ shm_sources = \
 	shm/version.h \
 	shm/weights.c \
 	shm/weights.h
+
+include_HEADERS = shm/spillway.h

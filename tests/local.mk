@@ -11,6 +11,7 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/replay-native \
 	tests/replay-object \
 	tests/replay-seed \
 	tests/replay-segment \
@@ -32,8 +33,10 @@ tests_units = \
 	tests/unit-crc32c \
 	tests/unit-filter \
 	tests/unit-io \
+	tests/unit-mask \
 	tests/unit-monitor \
 	tests/unit-names \
+	tests/unit-native \
 	tests/unit-object \
 	tests/unit-object-damage \
 	tests/unit-object-samples \
@@ -112,6 +115,11 @@ tests_tier_pmem_SOURCES = \
 tests_unit_monitor_SOURCES = \
 	tests/guarded.h \
 	tests/unit-monitor.c
+tests_unit_native_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/unit-native.c
+tests_unit_native_LDADD = libback.la -lm -lpthread
 tests_unit_predict_SOURCES = \
 	tests/guarded.h \
 	tests/unit-predict.c
@@ -228,6 +236,7 @@ tests_scripts = \
 	tests/io-denied.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
+	tests/native-link.sh \
 	tests/powercut-chance.sh \
 	tests/powercut-home.sh \
 	tests/powercut-log.sh \
@@ -562,12 +571,14 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
+	tests/fuzz-native \
 	tests/fuzz-object \
 	tests/fuzz-seed \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
+	tests/corpus/native \
 	tests/corpus/object \
 	tests/corpus/objects \
 	tests/corpus/seed \
@@ -598,6 +609,11 @@ tests_replay_config_SOURCES = \
 	tests/guarded.h \
 	tests/replay.h
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_native_SOURCES = \
+	tests/fuzz-native.c \
+	tests/guarded.h \
+	tests/replay.h
+tests_replay_native_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_object_SOURCES = \
 	tests/fuzz-object.c \
 	tests/guarded.h \
@@ -621,6 +637,12 @@ tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
 tests_fuzz_config_CFLAGS = $(fuzz_cflags)
 tests_fuzz_config_LDFLAGS = $(fuzz_link)
 tests_fuzz_config_LDADD = libfuzzed.la
+tests_fuzz_native_SOURCES = $(tests_replay_native_SOURCES)
+tests_fuzz_native_CFLAGS = $(fuzz_cflags)
+tests_fuzz_native_LDFLAGS = $(fuzz_link)
+tests_fuzz_native_LDADD = libfuzzed.la
+EXTRA_tests_fuzz_native_DEPENDENCIES = \
+	$(EXTRA_tests_fuzz_codec_DEPENDENCIES)
 tests_fuzz_object_SOURCES = $(tests_replay_object_SOURCES)
 tests_fuzz_object_CFLAGS = $(fuzz_cflags)
 tests_fuzz_object_LDFLAGS = $(fuzz_link)

@@ -91,7 +91,7 @@ EXTRA_DIST += \
 	tools/tiledb-library
 
 pkgconfigdir = $(libdir)/pkgconfig
-nodist_pkgconfig_DATA = tools/spillway.pc
+nodist_pkgconfig_DATA = tools/spillway.pc tools/spillway-engine.pc
 
 # Completions are installed under the names that the shells look for.
 
