@@ -41,6 +41,15 @@
 	O(WORKERS, "workers", CHOICE, workers, "auto", 0, 0, \
 	  "auto|none|1|2|4|8|16", "NUMBER", \
 	  "threads of the drainer that pack and unpack") \
+	O(DRAIN_MARGIN, "drain-margin", DURATION, drain_margin, "60s", \
+	  0, UINT64_C(86400000000000), "", "TIME", \
+	  "all is home this long before a batch job ends") \
+	O(KILL_WAIT, "kill-wait", DURATION, kill_wait, "30s", \
+	  0, UINT64_C(86400000000000), "", "TIME", \
+	  "how long after SIGTERM a batch job is killed") \
+	O(AT_EXIT, "at-exit", CHOICE, at_exit, "home", 0, 0, \
+	  "home|agent", "HOW", \
+	  "when the program has ended: home or agent") \
 	O(WEIGHTS, "weights", WEIGHTS, weights, "balanced", 0, 0, "", "C,R,D", \
 	  "what packing is for: async, archive, ...") \
 	O(SEED, "seed", PATH, seed, "", 0, 0, "", "FILE", \

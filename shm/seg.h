@@ -56,6 +56,8 @@ struct spw_seg_request {
 	uint64_t bytes;			/* room for data */
 	uint32_t delay_ms;
 	uint32_t workers;		/* as in the segment */
+	int64_t ends;			/* see struct spw_seg_fixed */
+	uint32_t margin_ms;
 	const char *tiers;		/* those below memory; NULL: none */
 	uint64_t below;			/* bytes they may hold together */
 };
