@@ -85,7 +85,6 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 	}
 	spw_level_opened(d, number, level->tier);
 	choose_pack(spec, &level->pack);
-	level->number = (uint32_t)(spec - list->tier);
 	level->pinned = spec->codec != SPW_PIN_NONE;
 	s->nlevels++;
 	if (spw_apart_is_durable(level->tier))
