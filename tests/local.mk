@@ -214,6 +214,7 @@ tests_scripts = \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-mpirun.sh \
+	tests/cmd-profile.sh \
 	tests/cmd-recover.sh \
 	tests/cmd-run-refuses.sh \
 	tests/cmd-run-signals.sh \

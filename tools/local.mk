@@ -19,6 +19,7 @@ tools_sources = \
 	tools/cmd-config.c \
 	tools/cmd-drain.c \
 	tools/cmd-fsck.c \
+	tools/cmd-profile.c \
 	tools/cmd-recover.c \
 	tools/cmd-run.c \
 	tools/cmd-status.c \
@@ -38,6 +39,12 @@ tools_sources = \
 	tools/keeper.h \
 	tools/library.c \
 	tools/library.h \
+	tools/profile-codecs.c \
+	tools/profile-data.c \
+	tools/profile-show.c \
+	tools/profile-show.h \
+	tools/profile-tiers.c \
+	tools/profile.h \
 	tools/program.c \
 	tools/program.h \
 	tools/receipt.c \
@@ -66,6 +73,7 @@ man_pages += \
 	tools/spillway-drain.1 \
 	tools/spillway-fsck.1 \
 	tools/spillway-mpirun.1 \
+	tools/spillway-profile.1 \
 	tools/spillway-recover.1 \
 	tools/spillway-run.1 \
 	tools/spillway-status.1 \
