@@ -181,6 +181,7 @@ spw_attend(struct spw_drainer *d)
 	spw_store_stamp(d);
 	spw_fetch_serve(d);
 	spw_sync_serve(d);
+	spw_sync_save(d);
 	if (spw_is_short_of_room(d))
 		make_room(d);
 	d->attending = false;
@@ -208,6 +209,8 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
 	spw_store_sweep(d);
+	spw_levels_note(d);
+	spw_hurry_look(d);
 	if (spw_store_is_short(d))
 		spw_sync_release_settled(d);
 	spw_sync_relieve(d);
@@ -260,15 +263,20 @@ is_due(struct spw_drainer *d, int64_t now)
 	if (!d->dirty_since)
 		d->dirty_since = now;
 	return now - d->dirty_since >= map->seg->fixed.delay_ms ||
-	       dirty > map->counts[SPW_POOL_SLOTS] / 8 ||
+	       dirty > map->counts[SPW_POOL_SLOTS] / 8 || d->hurries ||
 	       atomic_load(&map->seg->closing);
 }
 
 static int
 work(struct spw_drainer *d, bool asked)
 {
+	_Atomic uint64_t *home = &d->map->seg->bytes_home;
+	uint64_t before = atomic_load(home);
+	int64_t began = spw_now_ms();
 	uint32_t went = spw_pass(d, asked);
 
+	spw_hurry_measure(d, atomic_load(home) - before,
+			  spw_now_ms() - began);
 	if (!asked)
 		d->dirty_since = 0;
 	spw_attend(d);
@@ -292,6 +300,7 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	    is_any_set(d->map, d->map->syncs) ||
 	    (atomic_load(&seg->want_room) && !d->starved) ||
 	    atomic_load(&seg->wants) != d->wants_seen ||
+	    atomic_load(&seg->save_asked) != atomic_load(&seg->save_done) ||
 	    (state == SPW_DRAINER_ASLEEP && spw_any_dirty(d->map)))
 		return;
 	spw_sys_futex_wait(&seg->wake, state, ms);
@@ -410,7 +419,7 @@ spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
 					     [SPW_POOL_BLOCKS].ready),
 				 map->counts[SPW_POOL_BLOCKS]);
-	struct spw_drain_left left = { 0, 0, 0 };
+	struct spw_drain_left left = { 0 };
 
 	for (uint32_t i = 0; i < ready; i++) {
 		const struct spw_block *b = &map->blocks[i];
@@ -423,7 +432,8 @@ spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 			continue;
 		left.bytes += count_bytes(map, &b->state);
 	}
-	left.bytes += count_below(map);
+	left.below = count_below(map);
+	left.bytes += left.below;
 	for (uint32_t i = 0; left.bytes && i < map->counts[SPW_POOL_FILES];
 	     i++) {
 		const struct spw_file *f = &map->files[i];

@@ -94,6 +94,8 @@ struct spw_drainer {
 	uint32_t *sync_tickets;
 	int *sync_errs;			/* by file: what it is answered */
 	uint64_t pass_seq;		/* objects before the pass began */
+	uint64_t home_rate;		/* bytes a millisecond; 0: not known */
+	bool hurries;			/* nothing rests: the end is near */
 };
 
 int spw_compare(const void *a, const void *b);	/* candidates, for qsort */
@@ -165,6 +167,10 @@ void spw_fetch_end(void);
 /* Answers fsync, where a durable tier can. */
 void spw_sync_serve(struct spw_drainer *d);
 
+/* Puts what is not home into durable tiers, if that was asked for: no promise
+ * to a program, but what `recover` finds when memory is gone. */
+void spw_sync_save(struct spw_drainer *d);
+
 /* Has files settled whose objects fill the tiers. */
 void spw_sync_relieve(struct spw_drainer *d);
 
@@ -174,6 +180,11 @@ int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* The same for all files that are home. */
 void spw_sync_release_settled(struct spw_drainer *d);
+
+/* How fast home took bytes; and whether the job's end is so near, for that,
+ * that nothing may rest (d->hurries). */
+void spw_hurry_measure(struct spw_drainer *d, uint64_t bytes, int64_t ms);
+void spw_hurry_look(struct spw_drainer *d);
 
 /* Brings home what is below: of the files asked for, or some of all. Returns
  * how many blocks went. */

@@ -262,6 +262,17 @@ spw_store_has_promised(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	return false;
 }
 
+bool
+spw_store_lasts(const struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_store *s = d->store;
+
+	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
+		if (!spw_apart_is_durable(s->level[s->held[i].tier].tier))
+			return false;
+	return true;
+}
+
 void
 spw_store_promise(struct spw_drainer *d, uint32_t file)
 {

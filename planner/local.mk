@@ -33,6 +33,8 @@ planner_sources = \
 	planner/held.c \
 	planner/held.h \
 	planner/homes.c \
+	planner/hurry.c \
+	planner/levels.c \
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \

@@ -63,7 +63,7 @@ open_share(struct spw_bell *bell, const struct spw_tier_ops *ops,
 
 static void
 open_level(struct spw_drainer *d, const struct spw_tierlist *list,
-	   const struct spw_tierspec *spec)
+	   const struct spw_tierspec *spec, uint32_t number)
 {
 	struct spw_store *s = d->store;
 	struct spw_level *level = &s->level[s->nlevels];
@@ -74,11 +74,16 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 		.place = spw_tierspec_place(list, spec), .owner = name,
 		.capacity = spec->capacity, .create = true,
 	};
+	int r;
 
 	spw_store_share(d->map, name);
-	*level = (struct spw_level){ 0 };
-	if (!ops || open_share(s->bell, ops, &setup, &level->tier) < 0)
+	*level = (struct spw_level){ .number = number };
+	r = ops ? open_share(s->bell, ops, &setup, &level->tier) : -ENOTSUP;
+	if (r < 0) {
+		spw_level_failed(d, number, r);
 		return;
+	}
+	spw_level_opened(d, number, level->tier);
 	choose_pack(spec, &level->pack);
 	s->nlevels++;
 	if (spw_apart_is_durable(level->tier))
@@ -165,6 +170,7 @@ spw_store_open(struct spw_drainer *d)
 {
 	struct spw_tierlist *list;
 	struct spw_diag diag;
+	uint32_t number = 0;
 	int r;
 
 	atomic_store(&d->map->seg->durable, 0);
@@ -183,11 +189,14 @@ spw_store_open(struct spw_drainer *d)
 			       NULL, list, &diag);
 	for (unsigned i = 0; r == 0 && i < list->n; i++)
 		if (list->tier[i].kind != SPW_KIND_RAM)
-			open_level(d, list, &list->tier[i]);
+			open_level(d, list, &list->tier[i], number++);
 	free(list);
 	if (r == 0)
 		r = allocate_transfers(d->store);
-	return r < 0 ? r : spw_held_find(d);
+	if (r == 0)
+		r = spw_held_find(d);
+	spw_levels_note(d);
+	return r;
 }
 
 void

@@ -62,6 +62,7 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 struct spw_level {			/* one of the tiers */
 	struct spw_apart *tier;
 	struct spw_object_pack pack;
+	uint32_t number;		/* in the segment's list of tiers */
 	int64_t shunned_until;		/* ms; it failed a moment ago */
 	bool deaf;			/* as of the last look */
 	bool unsynced;			/* something was put since */
@@ -159,6 +160,9 @@ void spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy);
  * home. seq: the youngest object that is meant. */
 bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 			    uint64_t seq);
+
+/* A reboot leaves all objects of the file. */
+bool spw_store_lasts(const struct spw_drainer *d, uint32_t file);
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
 void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
@@ -166,6 +170,11 @@ void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
  * changes of a home from those of others after us. */
 void spw_store_stamp(struct spw_drainer *d);
 
+/* What the segment tells of a tier (layout.h); number: in its list. */
+void spw_level_failed(struct spw_drainer *d, uint32_t number, int err);
+void spw_level_opened(struct spw_drainer *d, uint32_t number,
+		      const struct spw_apart *a);
+void spw_levels_note(struct spw_drainer *d);	/* how full they are */
 /* Some tier does not answer. */
 bool spw_store_is_deaf(const struct spw_drainer *d);
 

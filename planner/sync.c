@@ -62,13 +62,15 @@ take_asks(struct spw_drainer *d)
 	return any;
 }
 
-/* Objects may be older than home, or the cut between two of them is lost. */
+/* Objects may be older than home, or the cut between two of them is lost, or
+ * one is where a reboot takes it away. */
 static bool
 is_doubtful(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_home *h = spw_home_of(d, file);
 
-	return d->store->of_file[file] && (h->unsynced || h->doubtful);
+	return d->store->of_file[file] &&
+	       (h->unsynced || h->doubtful || !spw_store_lasts(d, file));
 }
 
 static void
@@ -327,19 +329,13 @@ answer_file(struct spw_drainer *d, uint32_t file)
 	spw_sys_futex_wake(&f->sync_done, INT32_MAX);
 }
 
-void
-spw_sync_serve(struct spw_drainer *d)
+/* What is dirty in the files of d->syncing is durable in tiers afterwards, or
+ * d->sync_errs says why not. */
+static void
+copy_all(struct spw_drainer *d)
 {
-	uint32_t n, i = 0;
+	uint32_t n = collect(d), i = 0;
 
-	if (!d->store || !take_asks(d))
-		return;
-	SPW_FAILPOINT("sync-asked");
-	spw_store_reap(d, true);
-	send_home(d);
-	for_asked(d, secure_file);
-	SPW_FAILPOINT("sync-home");
-	n = collect(d);
 	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
 		for (uint64_t bits = d->syncing[w]; bits; bits &= bits - 1)
 			i = copy_file(d, w * 64 + (uint32_t)
@@ -352,7 +348,78 @@ spw_sync_serve(struct spw_drainer *d)
 		mark(d, &d->sync_found[i],
 		     !d->sync_errs[d->sync_found[i].key.file]);
 	SPW_FAILPOINT("sync-marked");
+}
+
+void
+spw_sync_serve(struct spw_drainer *d)
+{
+	if (!d->store || !take_asks(d))
+		return;
+	SPW_FAILPOINT("sync-asked");
+	spw_store_reap(d, true);
+	send_home(d);
+	for_asked(d, secure_file);
+	SPW_FAILPOINT("sync-home");
+	copy_all(d);
 	for_asked(d, answer_file);
+}
+
+/* All that can be copied as it is; home is not asked, it may be hanging. */
+static bool
+choose_unsettled(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	bool all = true;
+
+	memset(d->syncing, 0, map->counts[SPW_POOL_FILES] / 64 *
+	       sizeof(*d->syncing));
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
+		      SPW_IN_USE) || !spw_file_is_unsettled(&map->files[i]) ||
+		    atomic_load(&map->files[i].flags) & SPW_FILE_UNLINKED)
+			continue;
+		d->sync_errs[i] = 0;
+		if (is_doubtful(d, i))
+			all = false;
+		else
+			d->syncing[i / 64] |= 1ull << i % 64;
+	}
+	return all;
+}
+
+/* Nobody relies on home for it: the bytes that went there are the kernel's,
+ * and only a loss of power would take them. */
+static int
+save_all(struct spw_drainer *d)
+{
+	bool all;
+
+	if (!d->store || !atomic_load(&d->map->seg->durable))
+		return -ENOTSUP;
+	spw_store_reap(d, true);
+	all = choose_unsettled(d);
+	copy_all(d);
+	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++) {
+		if (!is_asked(d, i))
+			continue;
+		if (d->sync_errs[i])
+			all = false;
+		else
+			spw_store_promise(d, i);
+	}
+	return all ? 0 : -EAGAIN;
+}
+
+void
+spw_sync_save(struct spw_drainer *d)
+{
+	struct spw_seg *seg = d->map->seg;
+	uint32_t ticket = atomic_load(&seg->save_asked);
+
+	if (ticket == atomic_load(&seg->save_done))
+		return;
+	atomic_store(&seg->save_err, save_all(d));
+	atomic_store(&seg->save_done, ticket);
 }
 
 /* The tiers fill up with promises: home is asked to keep them. */

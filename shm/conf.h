@@ -54,6 +54,7 @@ struct spw_option {
 extern const struct spw_option spw_options[SPW_OPTION_COUNT];
 
 enum { SPW_DRAINER_AUTO, SPW_DRAINER_AGENT, SPW_DRAINER_THREAD };
+enum { SPW_AT_EXIT_HOME, SPW_AT_EXIT_AGENT };
 enum { SPW_COLOR_AUTO, SPW_COLOR_ALWAYS, SPW_COLOR_NEVER };
 
 enum spw_from {				/* later ones win */
@@ -78,6 +79,8 @@ struct spw_config {			/* some 18 KiB, no pointers */
 	char shm_dir[SPW_CONFIG_PATH];
 	unsigned drainer;		/* SPW_DRAINER_x */
 	uint64_t drain_delay, drain_timeout;	/* ns, SPW_DURATION_NONE */
+	uint64_t drain_margin, kill_wait;	/* ns */
+	unsigned at_exit;		/* SPW_AT_EXIT_x */
 	char weights[SPW_WEIGHTS_LEN];	/* spw_weights_parse takes it */
 	char seed[SPW_CONFIG_PATH];	/* see spw_config_seed */
 	unsigned verbose;

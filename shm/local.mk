@@ -32,6 +32,8 @@ shm_sources = \
 	shm/ini.h \
 	shm/job.c \
 	shm/job.h \
+	shm/jobend.c \
+	shm/jobend.h \
 	shm/lane.c \
 	shm/lane.h \
 	shm/layout.h \

@@ -209,10 +209,12 @@ tests_scripts = \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
 	tests/below-tier-faults.sh \
+	tests/cmd-at-exit-agent.sh \
 	tests/cmd-clean.sh \
 	tests/cmd-fsck.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
+	tests/cmd-job-end.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-profile.sh \
 	tests/cmd-recover.sh \
@@ -220,6 +222,7 @@ tests_scripts = \
 	tests/cmd-run-signals.sh \
 	tests/cmd-run-status.sh \
 	tests/cmd-run-timeout.sh \
+	tests/cmd-status-tiers.sh \
 	tests/completion.sh \
 	tests/config-denied.sh \
 	tests/config-documents.sh \

@@ -453,6 +453,12 @@ spw_apart_is_durable(const struct spw_apart *a)
 	return a->tier->durable;
 }
 
+const char *
+spw_apart_caution(const struct spw_apart *a)
+{
+	return a->tier->caution;
+}
+
 bool
 spw_apart_can_clean(const struct spw_apart *a)
 {

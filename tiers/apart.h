@@ -34,6 +34,7 @@ int spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
 		   const struct spw_tier_setup *setup,
 		   struct spw_apart **ret_apart);
 bool spw_apart_is_durable(const struct spw_apart *a);
+const char *spw_apart_caution(const struct spw_apart *a);	/* or NULL */
 bool spw_apart_can_clean(const struct spw_apart *a);
 
 /* How much longer an answer may take, ms; 0: it is deaf; negative: nothing is

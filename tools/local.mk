@@ -37,6 +37,8 @@ tools_sources = \
 	tools/json.h \
 	tools/keeper.c \
 	tools/keeper.h \
+	tools/levels.c \
+	tools/levels.h \
 	tools/library.c \
 	tools/library.h \
 	tools/profile-codecs.c \
