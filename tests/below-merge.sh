@@ -17,6 +17,11 @@ for tiers in ram@16M "ram@16M nvme:$(place "$scratch/tier")@64M"; do
 	rm a
 done
 
+# A write that waits for room in the middle of its bytes is still one.
+spilled dd if=/dev/zero of=a bs=60000 count=1000 status=none
+counter_is writes_absorbed 1000
+rm a
+
 # Blocks that are written in part stay in memory: one file is left to go.
 slow_mount
 mount=$scratch/slow

@@ -18,7 +18,7 @@ profile()
 
 is_empty()
 {
-	[ -z "$(find "$scratch/disk" -mindepth 1 -path '*profile*')" ] ||
+	[ -z "$(find "$scratch/disk" -mindepth 1)" ] ||
 		fail "something is left: $(find "$scratch/disk")"
 }
 
@@ -88,7 +88,7 @@ done
 rm -f "$seed"
 "$spillway" profile -q --seconds 30 --tiers "$tiers" --seed "$seed" \
 	>out 2>err &
-while ! find "$scratch/disk" -path '*profile*' | grep -q .; do
+while ! find "$scratch/disk" -path '*/profile-*' | grep -q .; do
 	kill -0 $! || fail "it is over already"
 	sleep 0.02
 done
@@ -101,7 +101,7 @@ is_empty
 # Killed: what is left means nothing to recover, which removes it, or clean.
 "$spillway" profile -q --seconds 30 --tiers "$tiers" --seed "$seed" \
 	>out 2>err &
-while ! find "$scratch/disk" -path '*profile*' -size +1M | grep -q .; do
+while ! find "$scratch/disk" -path '*/profile-*' -size +1M | grep -q .; do
 	kill -0 $! || fail "it is over already"
 	sleep 0.02
 done

@@ -17,6 +17,8 @@ static const struct {
 	{ "run", "run a program under Spillway", spw_cmd_run },
 	{ "status", "show jobs, memory and what is not home yet",
 	  spw_cmd_status },
+	{ "place", "show where each part of a file is, and why",
+	  spw_cmd_place },
 	{ "drain", "bring home now what is dirty now", spw_cmd_drain },
 	{ "recover", "bring home what dead jobs left behind",
 	  spw_cmd_recover },
