@@ -218,6 +218,7 @@ tests_scripts = \
 	tests/cmd-job-end.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-place.sh \
+	tests/cmd-profile.sh \
 	tests/cmd-recover.sh \
 	tests/cmd-run-refuses.sh \
 	tests/cmd-run-signals.sh \
