@@ -163,11 +163,17 @@ void spw_fetch_end(void);
 /* Answers fsync, where a durable tier can. */
 void spw_sync_serve(struct spw_drainer *d);
 
+/* Makes home durable. A cut that home has seen, and no object is older than,
+ * is forgotten: home may be the only one that has what was written after it. */
+int spw_sync_home(struct spw_drainer *d, uint32_t file, int fd,
+		  bool forget_cut, bool *ret_was_cut);
+
 /* Has files settled whose objects fill the tiers. */
 void spw_sync_relieve(struct spw_drainer *d);
 
 /* Everything that objects up to seq promise is home: makes it durable there
- * and lets go of them. */
+ * and lets go of them. Fails where home does; what a tier cannot do is tried
+ * again. */
 int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* The same for all files that are home. */

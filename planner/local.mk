@@ -26,6 +26,8 @@ planner_sources = \
 	planner/held.c \
 	planner/held.h \
 	planner/homes.c \
+	planner/mark.c \
+	planner/mark.h \
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \
@@ -33,6 +35,7 @@ planner_sources = \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
+	planner/release.c \
 	planner/replay-list.c \
 	planner/replay-parts.h \
 	planner/replay.c \

@@ -136,6 +136,7 @@ release(struct spw_drainer *d)
 	free(s->of_file);
 	free(s->places);
 	free(s->held);
+	free(s->marks);
 	free(s);
 	d->store = NULL;
 }
@@ -176,6 +177,8 @@ spw_store_close(struct spw_drainer *d)
 	if (!s)
 		return;
 	spw_store_reap(d, true);
+	if (s->nmarks)
+		(void)spw_store_sync(d);	/* and with it they go */
 	for (uint32_t i = 0; i < s->nlevels; i++) {
 		struct spw_tier *t = s->level[i].tier;
 
@@ -435,6 +438,10 @@ spw_store_sync(struct spw_drainer *d)
 		} else {
 			l->unsynced = false;
 		}
+	}
+	if (err == 0) {
+		s->inherited = false;
+		spw_marks_retire(d);
 	}
 	return err;
 }

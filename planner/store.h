@@ -54,6 +54,12 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 	uint8_t *buf;
 };
 
+struct spw_marked {			/* a mark in a tier, see release.c */
+	uint64_t place, seq;
+	uint32_t tier;
+	uint32_t file, file_gen;	/* file SPW_NONE: not known here */
+};
+
 struct spw_level {			/* one of the tiers */
 	struct spw_tier *tier;
 	struct spw_object_pack pack;
@@ -69,6 +75,10 @@ struct spw_store {
 	uint32_t *of_file;		/* first held, by file */
 	struct spw_places **places;	/* by chunk */
 	int64_t stamped;		/* ms */
+	struct spw_marked *marks;
+	uint32_t nmarks, marks_cap;
+	bool inherited;			/* what a predecessor dropped may not
+					 * be durable yet */
 	struct spw_packer *packer;
 	struct spw_down down[SPW_DOWN_DEPTH];
 	uint8_t *scratch;		/* raw bytes that will be packed */
@@ -140,6 +150,8 @@ void spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy);
 bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 			    uint64_t seq);
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
+
+/* They are not needed any more, and go, the oldest first. */
 void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* Says in the shares that we are at work: who finds them later can tell our
