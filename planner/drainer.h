@@ -119,6 +119,10 @@ void spw_home_let_run(struct spw_drainer *d, uint32_t file);
  * still there to be asked. */
 void spw_home_secure(struct spw_drainer *d);
 
+/* Makes durable that names of the file are gone; 0 also where there is no way
+ * to. */
+int spw_home_sync_names(struct spw_drainer *d, uint32_t file);
+
 /* Before the first write of a pass changes the ctime: remembers it. */
 void spw_home_note_ctime(struct spw_drainer *d, uint32_t file);
 

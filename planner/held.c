@@ -68,6 +68,7 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 		.promised = o->flags & SPW_OBJECT_SYNC,
 	};
 	s->of_file[file] = no;
+	spw_file_flag(&d->map->files[file], SPW_FILE_COPIED);
 	return no;
 }
 

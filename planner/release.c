@@ -231,6 +231,15 @@ let_go(struct spw_drainer *d, uint32_t file, uint64_t seq, bool loose)
 	return r < 0 || (marked && !loose) ? r : spw_store_sync(d);
 }
 
+/* Who is about to change home by himself needs not ask again. */
+static void
+note_copies(struct spw_drainer *d, uint32_t file)
+{
+	if (!d->store->of_file[file] && !d->homes[file].dropped)
+		atomic_fetch_and(&d->map->files[file].flags,
+				 ~(uint32_t)SPW_FILE_COPIED);
+}
+
 int
 spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
@@ -243,6 +252,7 @@ spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	if (!spw_store_has_promised(d, file, seq) && !h->refused) {
 		if (h->dropped || d->store->inherited)
 			h->dropped = spw_store_sync(d) < 0;
+		note_copies(d, file);
 		return 0;
 	}
 	fd = spw_home_open(d, file);
@@ -257,6 +267,7 @@ spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	/* What came down meanwhile may be older than what went home. */
 	h->doubtful = d->store->of_file[file] &&
 		      (h->doubtful || was_cut || unsynced);
+	note_copies(d, file);
 	return 0;
 }
 

@@ -61,13 +61,19 @@ take_asks(struct spw_drainer *d)
 	return any;
 }
 
-/* Objects may be older than home, or the cut between two of them is lost. */
+/* Objects may be older than home, or the cut between two of them is lost.
+ * Where the kernel serves the file, there is to be none: who leaves it says so
+ * and then looks whether there are copies, and we do both the other way
+ * round. */
 static bool
 is_doubtful(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_home *h = spw_home_of(d, file);
+	struct spw_file *f = &d->map->files[file];
 
-	return d->store->of_file[file] && (h->unsynced || h->doubtful);
+	spw_file_flag(f, SPW_FILE_COPIED);
+	return atomic_load(&f->bypass) ||
+	       (d->store->of_file[file] && (h->unsynced || h->doubtful));
 }
 
 static void
@@ -270,18 +276,24 @@ static int
 sync_home(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_home *h = spw_home_of(d, file);
+	struct spw_file *f = &d->map->files[file];
 	int fd = spw_home_open(d, file);
-	bool was_cut;
+	bool was_cut, touched;
 	int r;
 
 	if (fd < 0)
 		return fd;
-	if (!h->unsynced && h->named)
+	/* Before the change there were no objects, so none is older. */
+	touched = atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_TOUCHED) &
+		  SPW_FILE_TOUCHED;
+	if (!touched && !h->unsynced && h->named)
 		return 0;
 	r = spw_sync_home(d, file, fd, !d->store->of_file[file], &was_cut);
 	if (r == 0) {
 		h->unsynced = false;
 		h->named = true;
+	} else if (touched) {
+		spw_file_flag(f, SPW_FILE_TOUCHED);
 	}
 	return r;
 }

@@ -223,13 +223,16 @@ tests_scripts = \
 	tests/powercut-chance.sh \
 	tests/powercut-control.sh \
 	tests/powercut-home.sh \
+	tests/powercut-leave.sh \
 	tests/powercut-log.sh \
 	tests/powercut-nvme.sh \
 	tests/powercut-pmem.sh \
+	tests/powercut-punch.sh \
 	tests/powercut-ranks.sh \
 	tests/powercut-release.sh \
 	tests/powercut-tree.sh \
 	tests/powercut-two.sh \
+	tests/powercut-unlink.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
