@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* api.c -- the functions of spillway.h */
-#include "interpose/spillway.h"
+#include "shm/spillway.h"
 
 #include <errno.h>
 

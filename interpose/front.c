@@ -17,6 +17,7 @@
 #include "interpose/fdtab.h"
 #include "interpose/real.h"
 #include "interpose/signals.h"
+#include "shm/jobend.h"
 #include "shm/blocks.h"
 #include "shm/claims.h"
 #include "shm/conf.h"
@@ -163,6 +164,8 @@ create(const char *job)
 	struct spw_seg_request req = {
 		.dir = config.shm_dir, .job = job, .bytes = ram_bytes(),
 		.delay_ms = (uint32_t)(config.drain_delay / 1000000),
+		.ends = spw_jobend_find(environ),
+		.margin_ms = (uint32_t)(config.drain_margin / 1000000),
 		.tiers = below, .below = spw_tierspec_below(&tiers),
 	};
 

@@ -38,7 +38,6 @@ interpose_sources = \
 	interpose/signals.h \
 	interpose/size.c \
 	interpose/spawn.c \
-	interpose/spillway.h \
 	interpose/stat.c \
 	interpose/stat.h \
 	interpose/stdio-bytes.c \
@@ -52,8 +51,6 @@ interpose_sources = \
 	interpose/symbols.h \
 	interpose/times.c \
 	interpose/walk.c
-
-include_HEADERS = interpose/spillway.h
 
 man_pages += \
 	interpose/spillway.3

@@ -124,6 +124,18 @@ fill(struct spw_drainer *d, struct spw_load *l)
 		      : 0;
 }
 
+/* Not now: who asked for the file is answered later. */
+static void
+wait_for_tier(struct spw_drainer *d, struct spw_load *l)
+{
+	uint64_t bit = 1ull << l->file % 64;
+
+	d->deferred[l->file / 64] |= d->asked[l->file / 64] & bit;
+	d->asked[l->file / 64] &= ~bit;
+	atomic_fetch_sub(&d->map->files[l->file].inflight, 1);
+	l->busy = false;
+}
+
 /* One row of the chunk is on its way; 0: nothing to do, or not now. */
 static uint32_t
 bring_row(struct spw_drainer *d, uint32_t chunk)
@@ -150,6 +162,10 @@ bring_row(struct spw_drainer *d, uint32_t chunk)
 	l->len = 0;
 	n = l->nblocks;
 	l->err = fill(d, l);
+	if (l->err == -EINPROGRESS) {
+		wait_for_tier(d, l);
+		return 0;
+	}
 	if (l->err == -EBADMSG)
 		l->err = -EIO;
 	l->task.job.run = write_home;

@@ -15,7 +15,8 @@ struct spw_choice {
 	uint8_t codec;
 	uint8_t filter;
 	int16_t level;
-	uint16_t width;			/* of the filter's items, bytes */
+	uint16_t width;			/* of the filter's items, bytes; 0: as
+					 * the data asks for, see ways.h */
 };
 
 /* What is packed alike: a file, a dataset or a region of one. */

@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #include "planner/choice.h"
-#include "planner/weights.h"
+#include "shm/weights.h"
 #include "shm/util.h"
 
 #define SPW_CHOOSE_TIERS 17		/* those one can name, and home */

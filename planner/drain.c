@@ -11,6 +11,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
+#include "shm/mask.h"
 #include "shm/proc.h"
 #include "shm/ranges.h"
 #include "shm/util.h"
@@ -61,10 +62,12 @@ release(struct spw_drainer *d)
 	free(d->found);
 	free(d->touched);
 	free(d->asked);
+	free(d->deferred);
 	free(d->tickets);
 	free(d->sync_found);
 	free(d->syncing);
 	free(d->sync_tickets);
+	free(d->sync_errs);
 	free(d);
 }
 
@@ -81,17 +84,19 @@ allocate(struct spw_map *map)
 	d->found = calloc(map->counts[SPW_POOL_BLOCKS], sizeof(*d->found));
 	d->touched = calloc(nfiles / 64, sizeof(*d->touched));
 	d->asked = calloc(nfiles / 64, sizeof(*d->asked));
+	d->deferred = calloc(nfiles / 64, sizeof(*d->deferred));
 	d->tickets = calloc(nfiles, sizeof(*d->tickets));
 	d->runs = calloc(SPW_RUNS, sizeof(*d->runs));
 	d->sync_found = calloc(map->counts[SPW_POOL_BLOCKS],
 			       sizeof(*d->sync_found));
 	d->syncing = calloc(nfiles / 64, sizeof(*d->syncing));
 	d->sync_tickets = calloc(nfiles, sizeof(*d->sync_tickets));
+	d->sync_errs = calloc(nfiles, sizeof(*d->sync_errs));
 	for (uint32_t i = 0; d->homes && i < nfiles; i++)
 		d->homes[i].fd = -1;
 	if (!d->homes || !d->found || !d->touched || !d->asked ||
-	    !d->tickets || !d->runs || !d->sync_found || !d->syncing ||
-	    !d->sync_tickets ||
+	    !d->deferred || !d->tickets || !d->runs || !d->sync_found ||
+	    !d->syncing || !d->sync_tickets || !d->sync_errs ||
 	    spw_crew_new(&d->crew) < 0) {
 		release(d);
 		return NULL;
@@ -176,9 +181,21 @@ spw_attend(struct spw_drainer *d)
 	spw_store_stamp(d);
 	spw_fetch_serve(d);
 	spw_sync_serve(d);
+	spw_sync_save(d);
 	if (spw_is_short_of_room(d))
 		make_room(d);
 	d->attending = false;
+}
+
+/* What waited for a tier is tried again. */
+static void
+resume(struct spw_drainer *d)
+{
+	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
+		if (d->deferred[w]) {
+			atomic_fetch_or(&d->map->asks[w], d->deferred[w]);
+			d->deferred[w] = 0;
+		}
 }
 
 static void
@@ -187,10 +204,13 @@ tidy(struct spw_drainer *d, int64_t now)
 	if (now - d->tidied_at < TIDY_MS)
 		return;
 	d->tidied_at = now;
+	resume(d);
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
 	spw_store_sweep(d);
+	spw_levels_note(d);
+	spw_hurry_look(d);
 	if (spw_store_is_short(d))
 		spw_sync_release_settled(d);
 	spw_sync_relieve(d);
@@ -243,15 +263,20 @@ is_due(struct spw_drainer *d, int64_t now)
 	if (!d->dirty_since)
 		d->dirty_since = now;
 	return now - d->dirty_since >= map->seg->fixed.delay_ms ||
-	       dirty > map->counts[SPW_POOL_SLOTS] / 8 ||
+	       dirty > map->counts[SPW_POOL_SLOTS] / 8 || d->hurries ||
 	       atomic_load(&map->seg->closing);
 }
 
 static int
 work(struct spw_drainer *d, bool asked)
 {
+	_Atomic uint64_t *home = &d->map->seg->bytes_home;
+	uint64_t before = atomic_load(home);
+	int64_t began = spw_now_ms();
 	uint32_t went = spw_pass(d, asked);
 
+	spw_hurry_measure(d, atomic_load(home) - before,
+			  spw_now_ms() - began);
 	if (!asked)
 		d->dirty_since = 0;
 	spw_attend(d);
@@ -275,6 +300,7 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	    is_any_set(d->map, d->map->syncs) ||
 	    (atomic_load(&seg->want_room) && !d->starved) ||
 	    atomic_load(&seg->wants) != d->wants_seen ||
+	    atomic_load(&seg->save_asked) != atomic_load(&seg->save_done) ||
 	    (state == SPW_DRAINER_ASLEEP && spw_any_dirty(d->map)))
 		return;
 	spw_sys_futex_wait(&seg->wake, state, ms);
@@ -329,8 +355,9 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 	while ((left = bytes_left(d))) {
 		int64_t now = spw_now_ms();
 
-		if (left < least) {	/* what failed is left again */
-			least = left;
+		/* What failed is left again; what stalls only takes time. */
+		if (left < least || spw_store_is_deaf(d)) {
+			least = SPW_MIN(left, least);
 			moved = now;
 		}
 		if (!work(d, false))
@@ -348,15 +375,19 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 }
 
 static uint64_t
-count_bytes(const struct spw_block_state *s)
+count_bytes(const struct spw_map *map, const struct spw_block_state *s)
 {
 	struct spw_ranges all = s->dirty;
 	uint8_t n = SPW_MIN(s->ndirty, SPW_RANGES);
+	struct spw_mask mask;
 	uint64_t bytes = 0;
 
-	if (!spw_ranges_unite(&all, &n, &s->moving,
-			      SPW_MIN(s->nmoving, SPW_RANGES)))
-		return SPW_BLOCK_SIZE;
+	if (s->mask != SPW_NONE ||
+	    !spw_ranges_unite(&all, &n, &s->moving,
+			      SPW_MIN(s->nmoving, SPW_RANGES))) {
+		spw_mask_unhomed(map, s, &mask);
+		return spw_mask_count(&mask);
+	}
 	for (uint8_t i = 0; i < n; i++)
 		if (all.r[i].from < all.r[i].to)
 			bytes += (uint64_t)all.r[i].to - all.r[i].from;
@@ -388,7 +419,7 @@ spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
 					     [SPW_POOL_BLOCKS].ready),
 				 map->counts[SPW_POOL_BLOCKS]);
-	struct spw_drain_left left = { 0, 0, 0 };
+	struct spw_drain_left left = { 0 };
 
 	for (uint32_t i = 0; i < ready; i++) {
 		const struct spw_block *b = &map->blocks[i];
@@ -399,9 +430,10 @@ spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 		    atomic_load(&map->files[b->file].flags) &
 		    SPW_FILE_UNLINKED)
 			continue;
-		left.bytes += count_bytes(&b->state);
+		left.bytes += count_bytes(map, &b->state);
 	}
-	left.bytes += count_below(map);
+	left.below = count_below(map);
+	left.bytes += left.below;
 	for (uint32_t i = 0; left.bytes && i < map->counts[SPW_POOL_FILES];
 	     i++) {
 		const struct spw_file *f = &map->files[i];

@@ -12,6 +12,7 @@ struct spw_drainer;
 
 struct spw_drain_left {			/* what is not home */
 	uint64_t bytes;
+	uint64_t below;			/* of them, in tiers below memory */
 	uint32_t files;
 	int err;			/* positive errno of the last failure */
 };

@@ -11,6 +11,7 @@
 
 enum {
 	SPW_RUN_BLOCKS = 256,		/* 1 MiB: the size disks like */
+	SPW_RUN_PIECES = SPW_BLOCK_SIZE / 2,	/* every other byte of one */
 	SPW_RUNS = 8,			/* under way at once */
 };
 
@@ -58,8 +59,8 @@ struct spw_run {			/* blocks that leave together */
 	uint32_t nblocks, niov, nextents;
 	uint32_t block[SPW_RUN_BLOCKS];
 	uint64_t number[SPW_RUN_BLOCKS];
-	struct iovec iov[SPW_RUN_BLOCKS * SPW_RANGES];
-	struct spw_extent extent[SPW_RUN_BLOCKS * SPW_RANGES];
+	struct iovec iov[SPW_RUN_PIECES];
+	struct spw_extent extent[SPW_RUN_PIECES];
 };
 
 struct spw_drainer {
@@ -71,6 +72,7 @@ struct spw_drainer {
 	struct spw_candidate *found;	/* by block: all may be dirty */
 	uint64_t *touched;		/* bitmap of files in this pass */
 	uint64_t *asked;		/* bitmap: asks this pass serves */
+	uint64_t *deferred;		/* bitmap: asks that wait for a tier */
 	uint32_t *tickets;		/* by file: how far they go */
 	uint32_t nopen, open_limit;
 	uint32_t clock_hand;
@@ -90,8 +92,10 @@ struct spw_drainer {
 	struct spw_candidate *sync_found;	/* by block, for fsync */
 	uint64_t *syncing;		/* bitmap: fsyncs under way */
 	uint32_t *sync_tickets;
-	int sync_err;
+	int *sync_errs;			/* by file: what it is answered */
 	uint64_t pass_seq;		/* objects before the pass began */
+	uint64_t home_rate;		/* bytes a millisecond; 0: not known */
+	bool hurries;			/* nothing rests: the end is near */
 };
 
 int spw_compare(const void *a, const void *b);	/* candidates, for qsort */
@@ -172,6 +176,10 @@ void spw_sync_serve(struct spw_drainer *d);
 int spw_sync_home(struct spw_drainer *d, uint32_t file, int fd,
 		  bool forget_cut, bool *ret_was_cut);
 
+/* Puts what is not home into durable tiers, if that was asked for: no promise
+ * to a program, but what `recover` finds when memory is gone. */
+void spw_sync_save(struct spw_drainer *d);
+
 /* Has files settled whose objects fill the tiers. */
 void spw_sync_relieve(struct spw_drainer *d);
 
@@ -182,6 +190,11 @@ int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* The same for all files that are home. */
 void spw_sync_release_settled(struct spw_drainer *d);
+
+/* How fast home took bytes; and whether the job's end is so near, for that,
+ * that nothing may rest (d->hurries). */
+void spw_hurry_measure(struct spw_drainer *d, uint64_t bytes, int64_t ms);
+void spw_hurry_look(struct spw_drainer *d);
 
 /* Brings home what is below: of the files asked for, or some of all. Returns
  * how many blocks went. */

@@ -164,6 +164,8 @@ serve_lane(struct spw_drainer *d, struct spw_lane *lane)
 	if (key.file < d->map->counts[SPW_POOL_FILES] &&
 	    d->map->files[key.file].gen == key.file_gen)
 		err = d->store ? fetch(d, key, count) : -EIO;
+	if (err == -EINPROGRESS)
+		return;			/* it asks again before long */
 	SPW_FAILPOINT("fetch-answer");
 	atomic_store(&want->err, err);
 	atomic_store(&want->done, ticket);

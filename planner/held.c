@@ -66,6 +66,7 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 		.o = copy, .place = place, .tier = level, .file = file,
 		.file_gen = d->map->files[file].gen, .next = s->of_file[file],
 		.promised = o->flags & SPW_OBJECT_SYNC,
+		.due = s->level[level].syncs + 1,
 	};
 	s->of_file[file] = no;
 	spw_file_flag(&d->map->files[file], SPW_FILE_COPIED);
@@ -77,14 +78,13 @@ leave(struct spw_drainer *d, uint32_t no)
 {
 	struct spw_store *s = d->store;
 	struct spw_held *h = &s->held[no];
-	struct spw_tier *t = s->level[h->tier].tier;
 	uint32_t *at = &s->of_file[h->file];
 
 	while (*at && *at != no)
 		at = &s->held[*at].next;
 	if (*at)
 		*at = h->next;
-	(void)t->ops->drop(t, h->place);
+	spw_apart_drop(s->level[h->tier].tier, h->place);
 	SPW_FAILPOINT("held-dropped");
 	s->level[h->tier].unsynced = true;
 	d->homes[h->file].dropped = true;
@@ -102,7 +102,7 @@ cuts_older(const struct spw_store *s, const struct spw_held *h)
 	for (uint32_t i = s->of_file[h->file]; i; i = s->held[i].next)
 		if (s->held[i].o->seq < h->o->seq)
 			return true;
-	for (int i = 0; i < SPW_DOWN_DEPTH; i++)
+	for (uint32_t i = 0; i < s->ndown; i++)
 		if (s->down[i].busy && s->down[i].file == h->file &&
 		    s->down[i].o.seq < h->o->seq)
 			return true;
@@ -262,6 +262,17 @@ spw_store_has_promised(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	return false;
 }
 
+bool
+spw_store_lasts(const struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_store *s = d->store;
+
+	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
+		if (!spw_apart_is_durable(s->level[s->held[i].tier].tier))
+			return false;
+	return true;
+}
+
 void
 spw_store_promise(struct spw_drainer *d, uint32_t file)
 {
@@ -299,17 +310,6 @@ spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to)
 	for (uint32_t i = 0; i < s->nmarks; i++)
 		if (s->marks[i].tier == m->level && s->marks[i].place == from)
 			s->marks[i].place = to;
-}
-
-void
-spw_held_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes,
-	       void (*moved)(void *arg, uint64_t from, uint64_t to))
-{
-	struct spw_tier *t = d->store->level[level].tier;
-	struct spw_held_mover mover = { d, level };
-
-	spw_store_reap(d, true);
-	(void)t->ops->clean(t, bytes, moved, &mover);
 }
 
 /* The newest object that has a block counts. */
@@ -402,8 +402,9 @@ found(void *arg, const struct spw_tier_found *f)
 	if (o->flags & SPW_OBJECT_WHOLE)
 		refer_found(d, held);
 	/* What the predecessor had promised with it is not known, nor what it
-	 * had sent home since. */
-	if (d->store->level[finder->level].tier->durable) {
+	 * had sent home since, nor whether it is durable. */
+	d->store->level[finder->level].unsynced = true;
+	if (spw_apart_is_durable(d->store->level[finder->level].tier)) {
 		d->store->held[held].promised = true;
 		spw_home_of(d, file)->doubtful = true;
 	}
@@ -421,9 +422,8 @@ settle(struct finder *f)
 		spw_marks_heed(f->d);
 		while (f->naliens) {
 			const struct alien *a = &f->alien[--f->naliens];
-			struct spw_tier *t = s->level[a->level].tier;
 
-			(void)t->ops->drop(t, a->place);
+			spw_apart_drop(s->level[a->level].tier, a->place);
 		}
 	}
 	for (uint32_t i = 1; i < s->nheld; i++)
@@ -441,11 +441,9 @@ spw_held_find(struct spw_drainer *d)
 	s->inherited = true;
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		s->level[i].unsynced = true;
-	for (; r == 0 && finder.level < s->nlevels; finder.level++) {
-		struct spw_tier *t = s->level[finder.level].tier;
-
-		r = t->ops->list(t, found, &finder);
-	}
+	for (; r == 0 && finder.level < s->nlevels; finder.level++)
+		r = spw_apart_list(s->level[finder.level].tier, found,
+				   &finder);
 	SPW_FAILPOINT("held-listed");
 	settle(&finder);
 	free(finder.alien);

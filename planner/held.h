@@ -17,8 +17,6 @@ struct spw_held_mover {
 	uint32_t level;
 };
 void spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to);
-void spw_held_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes,
-		    void (*moved)(void *arg, uint64_t from, uint64_t to));
 
 /* Objects that were kept for their cuts, when what they cut is gone. */
 void spw_store_lapse_cuts(struct spw_drainer *d, uint32_t file);
@@ -30,7 +28,10 @@ void spw_marks_heed(struct spw_drainer *d);
 /* All drops so far are durable: marks with nothing left to say go. */
 void spw_marks_retire(struct spw_drainer *d);
 
-/* Waits for one transfer to end. */
-void spw_held_reap_one(struct spw_drainer *d);
+/* await.c: stored bytes of an object, until the next call; and room in a tier.
+ * -EINPROGRESS: the tier does not answer now. */
+int spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
+		   uint64_t len, const uint8_t **ret_bytes);
+void spw_await_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes);
 
 #endif

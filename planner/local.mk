@@ -2,13 +2,18 @@
 # local.mk -- planner/: what moves next, and where to
 
 planner_sources = \
+	planner/advisor.c \
+	planner/advisor.h \
 	planner/analyze-format.c \
 	planner/analyze-parts.h \
 	planner/analyze-shape.c \
 	planner/analyze-stride.c \
 	planner/analyze.c \
 	planner/analyze.h \
+	planner/await.c \
 	planner/bring.c \
+	planner/buffer.c \
+	planner/buffer.h \
 	planner/choice.h \
 	planner/choose.c \
 	planner/choose.h \
@@ -20,18 +25,21 @@ planner_sources = \
 	planner/engine.c \
 	planner/engine.h \
 	planner/evict.c \
+	planner/explore.c \
+	planner/explore.h \
 	planner/fetch.c \
 	planner/find.c \
 	planner/find.h \
 	planner/held.c \
 	planner/held.h \
 	planner/homes.c \
-	planner/mark.c \
-	planner/mark.h \
+	planner/hurry.c \
+	planner/levels.c \
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \
 	planner/monitor.h \
+	planner/native.c \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
@@ -47,8 +55,10 @@ planner_sources = \
 	planner/store.c \
 	planner/store.h \
 	planner/sync.c \
-	planner/weights.c \
-	planner/weights.h
+	planner/trial.c \
+	planner/trial.h \
+	planner/ways.c \
+	planner/ways.h
 
 if HAVE_CJSON
 planner_sources += planner/seed-json.c

@@ -18,6 +18,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
+#include "shm/mask.h"
 #include "shm/ranges.h"
 #include "shm/util.h"
 
@@ -125,13 +126,46 @@ collect(struct spw_drainer *d, bool asked)
 	return n;
 }
 
-/* What must go home again: dirty and moving together. If they need too many
- * pieces, all that is present: the slot holds it, so it is no lie. */
-static void
-redirty(struct spw_block_state *s)
+/* In a mask; false: there is no slot for one. */
+static bool
+unite_in_mask(struct spw_drainer *d, struct spw_block_state *s)
 {
-	if (!spw_ranges_unite(&s->dirty, &s->ndirty, &s->moving,
-			      s->nmoving)) {
+	struct spw_lane *lane = d->me.lane;
+	struct spw_range hull = { SPW_BLOCK_SIZE, 0 };
+	struct spw_mask all;
+	uint32_t from = 0, to;
+
+	spw_mask_unhomed(d->map, s, &all);
+	for (; spw_mask_next(&all, &from, &to); from = to) {
+		hull.from = (uint16_t)SPW_MIN(hull.from, from);
+		hull.to = (uint16_t)to;
+	}
+	if (s->mask == SPW_NONE && !lane->nslots &&
+	    !spw_lane_stock_slots(&d->me, 1))
+		return false;
+	if (s->mask == SPW_NONE)
+		s->mask = lane->slots[--lane->nslots];
+	*spw_mask_at(d->map, s->mask) = all;
+	s->dirty.r[0] = hull;
+	s->ndirty = hull.from < hull.to;
+	if (!s->ndirty)
+		s->mask = SPW_NONE;
+	return true;
+}
+
+/* What must go home again: dirty and moving together. Where even a mask is not
+ * to be had, all that is present: the slot holds it, so it is no lie. */
+static void
+redirty(struct spw_drainer *d, struct spw_block_state *s)
+{
+	struct spw_ranges all = s->dirty;
+	uint8_t n = s->ndirty;
+
+	if (s->mask == SPW_NONE &&
+	    spw_ranges_unite(&all, &n, &s->moving, s->nmoving)) {
+		s->dirty = all;
+		s->ndirty = n;
+	} else if (!unite_in_mask(d, s)) {
 		s->dirty = s->present;
 		s->ndirty = s->npresent;
 	}
@@ -158,11 +192,17 @@ is_all_dirty(const struct spw_map *map, const struct spw_block *b)
 {
 	uint64_t base = b->number << SPW_BLOCK_SHIFT;
 	uint64_t size = atomic_load(&map->files[b->file].size);
+	uint32_t from = 0, to, end;
+	struct spw_mask dirty;
 
-	return size > base &&
-	       spw_ranges_cover(&b->state.dirty, b->state.ndirty, 0,
-				(uint32_t)SPW_MIN(size - base,
-						  SPW_BLOCK_SIZE));
+	if (size <= base)
+		return false;
+	end = (uint32_t)SPW_MIN(size - base, SPW_BLOCK_SIZE);
+	if (b->state.mask == SPW_NONE)
+		return spw_ranges_cover(&b->state.dirty, b->state.ndirty, 0,
+					end);
+	spw_mask_dirty(map, &b->state, &dirty);
+	return spw_mask_next(&dirty, &from, &to) && from == 0 && to >= end;
 }
 
 /* An older version of the block is on its way home; ours has to wait. */
@@ -226,6 +266,8 @@ spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 			change.after.nmoving = b->state.ndirty;
 			change.after.ndirty = 0;
 			change.after.moving_slot = b->state.slot;
+			if (whole)
+				change.after.mask = SPW_NONE;
 			spw_block_commit(&d->me, c->idx, &change);
 			*ret_state = change.after;
 		} else if (b->state.ndirty) {
@@ -288,9 +330,10 @@ spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 				     !go_below(d, key, held)))
 			err = -EAGAIN;
 		if (err) {
-			redirty(&change.after);
+			redirty(d, &change.after);
 		} else {
 			change.after.nmoving = 0;
+			change.after.mask = SPW_NONE;
 			change.after.moving_slot = SPW_NONE;
 			if (held)
 				keep_whole(&change.after);
@@ -556,11 +599,12 @@ spw_pass_take_over(struct spw_drainer *d)
 			if (b->state.safe == SPW_SAVING)
 				b->state.safe = SPW_UNSAFE;
 			change.after = b->state;
-			redirty(&change.after);
 			if (spw_block_is_sound(map, &b->state) &&
 			    (b->state.nmoving ||
-			     b->state.moving_slot != SPW_NONE))
+			     b->state.moving_slot != SPW_NONE)) {
+				redirty(d, &change.after);
 				spw_block_commit(&d->me, i, &change);
+			}
 			if (b->state.ndirty) {
 				spw_block_mark(map, i);
 				spw_file_flag(&map->files[key.file],

@@ -18,6 +18,7 @@
 #define WHOLE_BYTES 65536.0f	/* a block below counts for less */
 #define OFF_LIMIT 3.0f		/* deviations before something is cut */
 #define FIRST_LIMIT 1.5f	/* ln, for a first block: 4.5 times */
+#define TOLD 0.25f		/* of a sample, where only blocks are known */
 #define FIRST_OFF 0.25f		/* deviation assumed at first */
 #define LEAST_OFF 0.03f
 #define BELIEVED 3		/* blocks in a row on the same side */
@@ -41,6 +42,7 @@ struct cell {
 	float n[FIGURES];		/* blocks */
 	int8_t run[FIGURES];		/* blocks cut in a row, by side */
 	uint8_t sampled;		/* bit k: only samples so far */
+	uint8_t alone;			/* and no class to hold them against */
 };
 
 /* What a class learned in this run, not yet given away. */
@@ -132,7 +134,9 @@ class_of(struct spw_predictor *p, uint64_t traits)
 	return p->n_classes++;
 }
 
-/* What the class expects; false: nobody knows. */
+/* What the class expects; false: nobody knows.  Speeds are much the same for
+ * all kinds of data; what is stored is not.
+ */
 static bool
 expect_of_class(const struct spw_predictor *p, unsigned class, unsigned c,
 		int k, float *ret)
@@ -141,7 +145,7 @@ expect_of_class(const struct spw_predictor *p, unsigned class, unsigned c,
 	const struct cell *own = &p->class[class].cell[c];
 	float n = own->n[k], m = all->n[k] > 0 ? shrink[k] : 0;
 
-	if (n + m <= 0)
+	if (n + m <= 0 || (k == STORED && n <= 0))
 		return false;
 	*ret = (n * own->mean[k] + m * all->mean[k]) / (n + m);
 	return true;
@@ -231,6 +235,15 @@ tell_class(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	average(all, k, x, x - all->mean[k], share / 4, CLASS_MEMORY);
 }
 
+/* What samples and blocks are apart is in proportion to this: what does not
+ * get smaller in a sample does not in a block.
+ */
+static float
+leeway(int k, float x)
+{
+	return k == STORED ? 1 - expf(x) : 1;
+}
+
 /* A stream of a class that is not known shows itself in samples only.  They
  * are small: packing them is slower and saves less.  By how much was seen
  * where a block followed.
@@ -240,7 +253,8 @@ guess_block(const struct spw_predictor *p, unsigned c, int k, float x)
 {
 	const struct cell *bias = &p->bias[c];
 
-	return x + bias->mean[k] * bias->n[k] / (bias->n[k] + 1);
+	return x + bias->mean[k] * leeway(k, x) * bias->n[k] /
+		   (bias->n[k] + 1);
 }
 
 static void
@@ -248,11 +262,16 @@ compare_samples(struct spw_predictor *p, struct cell *cell, unsigned c, int k,
 		float x)
 {
 	struct cell *bias = &p->bias[c];
-	float off = bias->mean[k] + x - cell->mean[k];
+	float room = leeway(k, cell->mean[k]), off = x - cell->mean[k];
+	uint8_t bit = (uint8_t)(1u << k);
 
-	off = SPW_MAX(SPW_MIN(off, 0.5f), -0.5f);
-	average(bias, k, off, 0, 1, OWN_MEMORY);
-	cell->sampled &= (uint8_t)~(1u << k);
+	if (cell->alone & bit && room > 0.1f) {
+		off = bias->mean[k] + off / room;
+		off = SPW_MAX(SPW_MIN(off, 0.5f), -0.5f);
+		average(bias, k, off, 0, 1, OWN_MEMORY);
+	}
+	cell->sampled &= (uint8_t)~bit;
+	cell->alone &= (uint8_t)~bit;
 	cell->n[k] = 0;			/* a block tells more */
 }
 
@@ -265,27 +284,55 @@ drift(struct stream *st, int k, float to, float w)
 	st->drift_n[k] += w;
 }
 
+/* The first samples of a class are all that is known of it. */
+static void
+learn_first(struct spw_predictor *p, struct stream *st, unsigned c, int k,
+	    float x)
+{
+	struct cell *cell = &st->cell[c];
+	float guess = guess_block(p, c, k, x), w = sample_weight[k];
+
+	if (st->class)
+		tell_class(p, st, c, k, guess, w);
+	average(cell, k, guess, 0, w, memory[k]);
+	cell->alone |= (uint8_t)(1u << k);
+}
+
 /* Samples are compared with samples of the class: as far as they are apart,
- * blocks are expected to be.  The first of a class are what is usual there.
+ * blocks are expected to be.  Where the class was only told of, they are as
+ * good as samples are.
  */
+static void
+learn_further(struct stream *st, unsigned c, int k, float guess, float prior,
+	      float w)
+{
+	average(&st->cell[c], k, guess, 0, w, memory[k]);
+	drift(st, k, guess - prior, w);
+}
+
 static void
 learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	     float x)
 {
 	struct cell *cell = &st->cell[c];
-	struct cell *usual = &p->class[st->class].sample[c];
-	float w = sample_weight[k], prior, off;
+	struct class *class = &p->class[st->class];
+	struct cell *usual = &class->sample[c];
+	float w = sample_weight[k], off = x - usual->mean[k], prior;
+	bool is_usual = usual->n[k] > 0;
 
 	if (!(cell->sampled >> k & 1) && cell->n[k] > 0)
 		return;			/* blocks have told more */
-	if (!st->class || !expect_of_class(p, st->class, c, k, &prior)) {
-		average(cell, k, guess_block(p, c, k, x), 0, w, memory[k]);
-		cell->sampled |= (uint8_t)(1u << k);
-		return;
-	}
-	off = usual->n[k] > 0 ? x - usual->mean[k] : 0;
-	average(usual, k, x, 0, w, CLASS_MEMORY);
-	drift(st, k, off, w);
+	cell->sampled |= (uint8_t)(1u << k);
+	if (st->class)
+		average(usual, k, x, 0, w, CLASS_MEMORY);
+	if (!st->class || class->cell[c].n[k] <= 0 ||
+	    !expect_of_class(p, st->class, c, k, &prior))
+		learn_first(p, st, c, k, x);
+	else if (is_usual)
+		learn_further(st, c, k, prior + off, prior, w);
+	else
+		learn_further(st, c, k, guess_block(p, c, k, x), prior,
+			      TOLD * w);
 }
 
 static void
@@ -428,6 +475,12 @@ const struct spw_costs *
 spw_predict_costs(struct spw_predictor *p, const struct spw_stream *stream)
 {
 	return &find_stream(p, stream)->costs;
+}
+
+double
+spw_predict_drift(struct spw_predictor *p, const struct spw_stream *stream)
+{
+	return (double)drift_of(find_stream(p, stream), STORED);
 }
 
 double

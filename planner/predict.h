@@ -9,7 +9,7 @@
  *	how far its other choices, and samples of it, are from its class;
  *	its class (streams of the same traits), from the profile, from
  *	earlier runs and from other streams of this run;
- *	all streams.
+ *	all streams, for times; what others store says nothing.
  *
  * Figures are kept as logarithms.  A time that is far from expected is cut
  * to what could be, so that a block during which the machine was busy with
@@ -64,11 +64,17 @@ void spw_predict_learn(struct spw_predictor *p,
 		       const struct spw_stream *stream, unsigned choice,
 		       const struct spw_observed *seen);
 
-/* Blocks that the stream's own figures stand for.  Samples of a stream whose
- * class is not known count for a part of one, others for none.
+/* Blocks that the stream's own figures stand for; a sample counts for a part
+ * of one.
  */
 double spw_predict_evidence(struct spw_predictor *p,
 			    const struct spw_stream *stream, unsigned choice);
+
+/* How far what the stream stores is from what its class does, as a natural
+ * logarithm; 0: it is as usual, or nothing was seen.
+ */
+double spw_predict_drift(struct spw_predictor *p,
+			 const struct spw_stream *stream);
 
 /* What is known of a class, for the seed.  A weight counts streams, roughly;
  * speeds of 0 are not known.

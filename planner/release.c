@@ -35,10 +35,8 @@
 #include <string.h>
 
 #include "planner/held.h"
-#include "planner/mark.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
-#include "shm/names.h"
 #include "shm/util.h"
 
 struct aged {
@@ -68,7 +66,7 @@ add(struct spw_store *s, uint32_t no, struct leaving *l)
 	const struct spw_held *h = &s->held[no];
 
 	l->list[l->n++] = (struct aged){ h->o->seq, no };
-	l->durable += s->level[h->tier].tier->durable;
+	l->durable += spw_apart_is_durable(s->level[h->tier].tier);
 	l->needed |= h->nrefs != 0;
 }
 
@@ -140,31 +138,49 @@ spw_marks_note(struct spw_drainer *d, const struct spw_marked *m)
 	return 0;
 }
 
-static int
+static void
+marked(struct spw_drainer *d, struct spw_down *down)
+{
+	struct spw_marked m = {
+		.place = down->x.place, .seq = down->o.seq,
+		.due = d->store->level[down->tier].syncs + 1,
+		.tier = down->tier, .file = down->file,
+		.file_gen = down->file_gen,
+	};
+
+	if (!down->err)
+		(void)spw_marks_note(d, &m);	/* one left over does no harm */
+}
+
+static bool
+is_marked(const struct spw_store *s, uint32_t file, uint64_t seq)
+{
+	for (uint32_t i = 0; i < s->nmarks; i++)
+		if (s->marks[i].file == file && s->marks[i].seq == seq &&
+		    s->marks[i].due <= s->level[s->marks[i].tier].syncs)
+			return true;
+	return false;
+}
+
+/* True: it is durable. */
+static bool
 put_mark(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
-	const struct spw_file *f = &d->map->files[file];
-	struct spw_store *s = d->store;
-	struct spw_marked m = { .file = file, .file_gen = f->gen };
-	struct spw_object o = {
-		.dev = f->dev, .ino = f->ino, .btime = f->btime,
-		.file_size = atomic_load(&f->size),
-		.wtime = atomic_load(&f->wtime), .path = s->path,
-	};
-	int r = -ENOSPC;
+	struct spw_down *down = spw_store_begin(d);
 
-	o.seq = m.seq = SPW_MIN(seq, atomic_load(&d->map->seg->sequence));
-	if (spw_name_copy(f, 0, s->path))
-		o.path_len = (uint32_t)strlen(s->path);
-	spw_store_reap(d, true);
-	for (uint32_t i = 0; i < s->nlevels && r < 0; i++) {
-		m.tier = i;
-		if (s->level[i].tier->durable)
-			r = spw_mark_put(s->level[i].tier, s->packer, &o,
-					 s->stored, SPW_OBJECT_MAX, &m.place);
+	seq = SPW_MIN(seq, atomic_load(&d->map->seg->sequence));
+	down->file = file;
+	down->over = marked;
+	down->o.offset = down->o.length = 0;
+	down->o.flags = SPW_OBJECT_HOME;
+	down->o.seq = seq;
+	if (!spw_store_raw(d, down, true) || spw_store_put(d, down) < 0) {
+		spw_store_cancel(down);
+		return false;
 	}
+	(void)spw_store_sync(d);
 	SPW_FAILPOINT("release-marked");
-	return r < 0 ? r : spw_marks_note(d, &m);
+	return is_marked(d->store, file, seq);
 }
 
 void
@@ -199,13 +215,13 @@ spw_marks_retire(struct spw_drainer *d)
 
 	for (uint32_t i = 0; i < s->nmarks; i++) {
 		struct spw_marked m = s->marks[i];
-		struct spw_tier *t = s->level[m.tier].tier;
 
-		if (speaks_of_any(s, &m, d->map) ||
-		    t->ops->drop(t, m.place) < 0)
+		if (speaks_of_any(s, &m, d->map)) {
 			s->marks[kept++] = m;
-		else
-			s->level[m.tier].unsynced = true;
+			continue;
+		}
+		spw_apart_drop(s->level[m.tier].tier, m.place);
+		s->level[m.tier].unsynced = true;
 		SPW_FAILPOINT("release-retired");
 	}
 	s->nmarks = kept;
@@ -224,7 +240,7 @@ let_go(struct spw_drainer *d, uint32_t file, uint64_t seq, bool loose)
 
 	if (!collect(d, file, seq, &l))
 		return spw_store_sync(d);
-	marked = l.durable > 1 && !l.needed && put_mark(d, file, seq) == 0;
+	marked = l.durable > 1 && !l.needed && put_mark(d, file, seq);
 	r = drop(d, &l, l.durable > 1 && !marked);
 	free(l.list);
 	spw_store_lapse_cuts(d, file);

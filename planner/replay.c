@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "planner/mark.h"
 #include "planner/replay-parts.h"
 #include "shm/failpoint.h"
 #include "shm/sys.h"
@@ -176,6 +175,20 @@ sync_tiers(struct spw_replay *r)
 	return err;
 }
 
+static int
+put(struct spw_tier *t, struct spw_replay *r, size_t len, uint64_t *ret_place)
+{
+	struct spw_transfer x = { .buf = r->stored, .len = len };
+	int err = t->ops->submit(t, &x);
+
+	if (err < 0)
+		return err;
+	if (!t->ops->reap(t, true))
+		return -EIO;
+	*ret_place = x.place;
+	return x.err;
+}
+
 /* Puts the mark that says: home up to here. */
 static int
 put_mark(struct bringing *b, struct spw_replay_object *ret_mark)
@@ -184,18 +197,27 @@ put_mark(struct bringing *b, struct spw_replay_object *ret_mark)
 	struct spw_object o = {
 		.dev = b->f->id.dev, .ino = b->f->id.ino,
 		.btime = b->f->id.btime, .seq = b->last->seq,
-		.file_size = b->last->file_size, .wtime = b->last->wtime,
+		.file_size = b->last->file_size, .cut = UINT64_MAX,
+		.wtime = b->last->wtime, .flags = SPW_OBJECT_HOME,
 		.path = b->f->path, .path_len = (uint32_t)strlen(b->f->path),
 	};
 	int err = -ENOSPC;
 
 	/* One that lasts as long as what it speaks of. */
 	for (uint32_t i = 0; i < 2 * r->ntiers && err < 0; i++) {
+		struct spw_tier *t = r->tier[i % r->ntiers];
+		int64_t n;
+
+		if (t->durable != (i < r->ntiers))
+			continue;
+		n = spw_object_encode(r->packer, &o, NULL, r->stored,
+				      spw_replay_bound(), r->raw);
+		if (n < 0)
+			return (int)n;
 		ret_mark->tier = i % r->ntiers;
-		if (r->tier[ret_mark->tier]->durable == (i < r->ntiers))
-			err = spw_mark_put(r->tier[ret_mark->tier], r->packer,
-					   &o, r->stored, spw_replay_bound(),
-					   &ret_mark->place);
+		err = put(t, r, (size_t)n, &ret_mark->place);
+		if (err == 0)
+			err = t->ops->sync(t);
 	}
 	return err;
 }

@@ -11,6 +11,7 @@
 #include "planner/drainer.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
+#include "shm/mask.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -180,10 +181,22 @@ add_range(struct spw_run *run, uint64_t from, uint64_t to, void *at)
 }
 
 static bool
-continues(const struct spw_run *run, uint32_t file, uint64_t at)
+continues(const struct spw_run *run, uint32_t file, uint64_t at,
+	  uint32_t pieces)
 {
 	return run->nblocks < SPW_RUN_BLOCKS && run->file == file &&
-	       run->extent[run->nextents - 1].to == at;
+	       run->nextents && run->extent[run->nextents - 1].to == at &&
+	       run->niov + pieces <= SPW_RUN_PIECES;
+}
+
+static uint32_t
+count_pieces(const struct spw_mask *m)
+{
+	uint32_t n = 0, from = 0, to;
+
+	for (; spw_mask_next(m, &from, &to); from = to)
+		n++;
+	return n;
 }
 
 void
@@ -192,18 +205,21 @@ spw_runs_add(struct spw_drainer *d, const struct spw_candidate *c,
 {
 	uint64_t base = c->key.number << SPW_BLOCK_SHIFT;
 	uint8_t *slot = spw_slot(d->map, s->moving_slot);
+	uint32_t from = 0, to;
+	struct spw_mask moving;
 	struct spw_run *run;
 
-	if (d->run && !continues(d->run, c->key.file,
-				 base + s->moving.r[0].from))
+	spw_mask_moving(d->map, s, &moving);
+	(void)spw_mask_next(&moving, &from, &to);
+	if (d->run && !continues(d->run, c->key.file, base + from,
+				 s->mask == SPW_NONE ? s->nmoving
+				 : count_pieces(&moving)))
 		begin(d, false);
 	if (!d->run)
 		d->run = take_run(d, c->key.file);
 	run = d->run;
-	for (uint8_t i = 0; i < s->nmoving; i++)
-		add_range(run, base + s->moving.r[i].from,
-			  base + s->moving.r[i].to,
-			  slot + s->moving.r[i].from);
+	for (; spw_mask_next(&moving, &from, &to); from = to)
+		add_range(run, base + from, base + to, slot + from);
 	run->block[run->nblocks] = c->idx;
 	run->number[run->nblocks++] = c->key.number;
 }

@@ -20,7 +20,7 @@ static void
 arrive(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_key key = { down->file, down->file_gen, 0 };
-	uint32_t held = down->x.err ? 0 : spw_store_keep(d, down);
+	uint32_t held = down->err ? 0 : spw_store_keep(d, down);
 
 	SPW_FAILPOINT("spill-stored");
 	for (uint32_t i = 0; i < down->nblocks; i++) {

@@ -14,7 +14,6 @@
 #include "tiers/codec.h"
 
 enum {
-	SHUN_MS = 1000, STAMP_MS = 1000,
 	RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
 	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
 };
@@ -50,13 +49,13 @@ spw_store_share(const struct spw_map *map, char ret[SPW_STORE_SHARE])
 /* A predecessor that was killed lets go of the segment first and of its share
  * a moment later. */
 static int
-open_share(const struct spw_tier_ops *ops, const struct spw_tier_setup *setup,
-	   struct spw_tier **ret_tier)
+open_share(struct spw_bell *bell, const struct spw_tier_ops *ops,
+	   const struct spw_tier_setup *setup, struct spw_apart **ret_tier)
 {
 	int64_t since = spw_now_ms();
 	int r;
 
-	while ((r = ops->open(setup, ret_tier)) == -EBUSY &&
+	while ((r = spw_apart_open(bell, ops, setup, ret_tier)) == -EBUSY &&
 	       spw_now_ms() - since < BUSY_MS)
 		spw_sys_sleep_us(BUSY_US);
 	return r;
@@ -64,7 +63,7 @@ open_share(const struct spw_tier_ops *ops, const struct spw_tier_setup *setup,
 
 static void
 open_level(struct spw_drainer *d, const struct spw_tierlist *list,
-	   const struct spw_tierspec *spec)
+	   const struct spw_tierspec *spec, uint32_t number)
 {
 	struct spw_store *s = d->store;
 	struct spw_level *level = &s->level[s->nlevels];
@@ -75,14 +74,19 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 		.place = spw_tierspec_place(list, spec), .owner = name,
 		.capacity = spec->capacity, .create = true,
 	};
+	int r;
 
 	spw_store_share(d->map, name);
-	*level = (struct spw_level){ 0 };
-	if (!ops || open_share(ops, &setup, &level->tier) < 0)
+	*level = (struct spw_level){ .number = number };
+	r = ops ? open_share(s->bell, ops, &setup, &level->tier) : -ENOTSUP;
+	if (r < 0) {
+		spw_level_failed(d, number, r);
 		return;
+	}
+	spw_level_opened(d, number, level->tier);
 	choose_pack(spec, &level->pack);
 	s->nlevels++;
-	if (level->tier->durable)
+	if (spw_apart_is_durable(level->tier))
 		atomic_store(&d->map->seg->durable, 1);
 }
 
@@ -96,22 +100,40 @@ allocate(struct spw_drainer *d)
 				SPW_TIER_ALIGN);
 	s->scratch = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
 	s->raw = aligned_alloc(SPW_TIER_ALIGN, SPW_OBJECT_MAX);
-	s->stored = aligned_alloc(SPW_TIER_ALIGN, SPW_OBJECT_MAX);
 	s->of_file = calloc(d->map->counts[SPW_POOL_FILES],
 			    sizeof(*s->of_file));
 	s->places = calloc(d->map->counts[SPW_POOL_CHUNKS],
 			   sizeof(*s->places));
 	s->row = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
-	for (int i = 0; i < SPW_DOWN_DEPTH; i++) {
-		s->down[i].x.buf = aligned_alloc(SPW_TIER_ALIGN, s->bound);
-		ok &= s->down[i].x.buf != NULL;
-	}
 	for (int i = 0; i < SPW_LOADS; i++) {
 		s->load[i].buf = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
 		ok &= s->load[i].buf != NULL;
 	}
-	return ok && s->row && s->scratch && s->raw && s->stored && s->of_file &&
-	       s->places && spw_packer_new(&s->packer) == 0;
+	return ok && s->row && s->scratch && s->raw && s->of_file &&
+	       s->places && spw_packer_new(&s->packer) == 0 &&
+	       spw_bell_new(&s->bell) == 0;
+}
+
+/* What tiers may keep for long, in case they do. */
+static int
+allocate_transfers(struct spw_store *s)
+{
+	bool ok = true;
+
+	s->ndown = SPW_DOWN_DEPTH * (s->nlevels + 1);
+	s->down = calloc(s->ndown, sizeof(*s->down));
+	for (uint32_t i = 0; s->down && i < s->ndown; i++) {
+		s->down[i].x.buf = aligned_alloc(SPW_TIER_ALIGN, s->bound);
+		ok &= s->down[i].x.buf != NULL;
+	}
+	for (uint32_t i = 0; i < s->nlevels; i++) {
+		s->level[i].up.buf = aligned_alloc(SPW_TIER_ALIGN,
+						   SPW_OBJECT_MAX);
+		ok &= s->level[i].up.buf != NULL;
+	}
+	if (!s->down)
+		s->ndown = 0;
+	return s->ndown && ok ? 0 : -ENOMEM;
 }
 
 static void
@@ -119,8 +141,11 @@ release(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
 
-	for (int i = 0; i < SPW_DOWN_DEPTH; i++)
+	for (uint32_t i = 0; s->down && i < s->ndown; i++)
 		free(s->down[i].x.buf);
+	free(s->down);
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		free(s->level[i].up.buf);
 	for (int i = 0; i < SPW_LOADS; i++)
 		free(s->load[i].buf);
 	free(s->row);
@@ -132,7 +157,7 @@ release(struct spw_drainer *d)
 	spw_packer_free(s->packer);
 	free(s->scratch);
 	free(s->raw);
-	free(s->stored);
+	spw_bell_free(s->bell);
 	free(s->of_file);
 	free(s->places);
 	free(s->held);
@@ -146,6 +171,7 @@ spw_store_open(struct spw_drainer *d)
 {
 	struct spw_tierlist *list;
 	struct spw_diag diag;
+	uint32_t number = 0;
 	int r;
 
 	atomic_store(&d->map->seg->durable, 0);
@@ -164,43 +190,34 @@ spw_store_open(struct spw_drainer *d)
 			       NULL, list, &diag);
 	for (unsigned i = 0; r == 0 && i < list->n; i++)
 		if (list->tier[i].kind != SPW_KIND_RAM)
-			open_level(d, list, &list->tier[i]);
+			open_level(d, list, &list->tier[i], number++);
 	free(list);
-	return r < 0 ? r : spw_held_find(d);
+	if (r == 0)
+		r = allocate_transfers(d->store);
+	if (r == 0)
+		r = spw_held_find(d);
+	spw_levels_note(d);
+	return r;
 }
 
 void
 spw_store_close(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
+	bool kept = false;
 
 	if (!s)
 		return;
 	spw_store_reap(d, true);
 	if (s->nmarks)
 		(void)spw_store_sync(d);	/* and with it they go */
-	for (uint32_t i = 0; i < s->nlevels; i++) {
-		struct spw_tier *t = s->level[i].tier;
-
-		(void)t->ops->close(t, !spw_held_any(d, i));
-	}
-	release(d);
-}
-
-struct spw_down *
-spw_store_begin(struct spw_drainer *d)
-{
-	struct spw_store *s = d->store;
-
-	for (;;) {
-		for (int i = 0; i < SPW_DOWN_DEPTH; i++)
-			if (!s->down[i].busy) {
-				s->down[i].busy = true;
-				s->down[i].nblocks = 0;
-				return &s->down[i];
-			}
-		spw_held_reap_one(d);
-	}
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		kept |= spw_apart_close(s->level[i].tier,
+					!spw_held_any(d, i)) == -ETIMEDOUT;
+	if (kept)
+		d->store = NULL;	/* a tier still has buffers of it */
+	else
+		release(d);
 }
 
 void
@@ -209,25 +226,19 @@ spw_store_cancel(struct spw_down *down)
 	down->busy = false;
 }
 
-static void
-moved(void *arg, uint64_t from, uint64_t to)
-{
-	spw_held_move(arg, from, to);
-}
-
 static bool
 has_room(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 {
-	struct spw_tier *t = d->store->level[level].tier;
+	struct spw_apart *t = d->store->level[level].tier;
 	struct spw_tier_space space;
 
-	t->ops->space(t, &space);
+	spw_apart_space(t, &space);
 	if (space.capacity - space.used >= bytes)
 		return true;
-	if (space.capacity - space.live < 2 * bytes || !t->ops->clean)
+	if (space.capacity - space.live < 2 * bytes || !spw_apart_can_clean(t))
 		return false;
-	spw_held_clean(d, level, 8 * bytes, moved);
-	t->ops->space(t, &space);
+	spw_await_clean(d, level, 8 * bytes);
+	spw_apart_space(t, &space);
 	return space.capacity - space.used >= bytes;
 }
 
@@ -236,7 +247,7 @@ takes(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 {
 	const struct spw_level *l = &d->store->level[level];
 
-	return (!durable || l->tier->durable) &&
+	return (!durable || spw_apart_is_durable(l->tier)) && !l->deaf &&
 	       l->shunned_until <= spw_now_ms() && has_room(d, level, bytes);
 }
 
@@ -270,9 +281,12 @@ describe(struct spw_drainer *d, struct spw_down *down)
 	o->dev = f->dev;
 	o->ino = f->ino;
 	o->btime = f->btime;
-	o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
 	o->file_size = atomic_load(&f->size);
-	o->cut = take_cut(d, down->file);
+	o->cut = UINT64_MAX;
+	if (!(o->flags & SPW_OBJECT_HOME)) {
+		o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
+		o->cut = take_cut(d, down->file);
+	}
 	o->wtime = atomic_load(&f->wtime);
 	o->block_size = 0;
 	o->path = s->path;
@@ -311,20 +325,6 @@ spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 	       spw_object_head_size(down->o.path_len, nblocks);
 }
 
-static int
-send(struct spw_drainer *d, struct spw_down *down)
-{
-	struct spw_tier *t = d->store->level[down->tier].tier;
-	int r;
-
-	for (;;) {
-		r = t->ops->submit(t, &down->x);
-		if (r != -EAGAIN)
-			return r;
-		spw_held_reap_one(d);
-	}
-}
-
 int
 spw_store_put(struct spw_drainer *d, struct spw_down *down)
 {
@@ -337,135 +337,19 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 		  spw_object_head_size(down->o.path_len, nblocks);
 	int64_t n = spw_object_encode(s->packer, &down->o, &l->pack,
 				      down->x.buf, s->bound, src);
-	int r = n < 0 ? (int)n : 0;
 
+	if (n < 0) {
+		give_back_cut(d, down);
+		return (int)n;
+	}
 	down->x.up = false;
 	down->x.len = (size_t)n;
 	down->x.user = down;
-	if (r == 0)
-		r = send(d, down);
-	if (r < 0) {
-		if (n >= 0 && r != -ENOSPC)
-			l->shunned_until = spw_now_ms() + SHUN_MS;
-		give_back_cut(d, down);
-		return r;
-	}
+	down->sent = true;
+	spw_apart_move(l->tier, &down->x);
 	l->unsynced = true;
 	SPW_FAILPOINT("store-submitted");
 	return 0;
-}
-
-/* What a transfer has come to. Those upwards are waited for by their
- * reader. */
-static void
-end(struct spw_drainer *d, struct spw_transfer *x)
-{
-	struct spw_down *down = x->user;
-	struct spw_seg *seg = d->map->seg;
-
-	if (x->up)
-		return;
-	if (x->err) {
-		d->store->level[down->tier].shunned_until =
-			spw_now_ms() + SHUN_MS;
-		/* Younger ones may be there already. */
-		if (down->o.cut != UINT64_MAX)
-			d->homes[down->file].doubtful = true;
-	} else {
-		atomic_fetch_add(&seg->requests_down, 1);
-		atomic_fetch_add(&seg->bytes_down, down->o.length);
-		atomic_fetch_add(&seg->stored_down, x->len);
-	}
-	down->over(d, down);
-	down->busy = false;
-}
-
-static bool
-is_any_down(const struct spw_store *s)
-{
-	for (int i = 0; i < SPW_DOWN_DEPTH; i++)
-		if (s->down[i].busy)
-			return true;
-	return false;
-}
-
-static bool
-reap(struct spw_drainer *d, bool wait)
-{
-	struct spw_store *s = d->store;
-	bool any = false;
-
-	for (uint32_t i = 0; i < s->nlevels; i++) {
-		struct spw_tier *t = s->level[i].tier;
-		struct spw_transfer *x = t->ops->reap(t, wait);
-
-		if (x) {
-			end(d, x);
-			any = true;
-		}
-	}
-	return any;
-}
-
-void
-spw_store_reap(struct spw_drainer *d, bool wait)
-{
-	if (!d->store)
-		return;
-	while (is_any_down(d->store) && reap(d, wait))
-		;
-}
-
-void
-spw_held_reap_one(struct spw_drainer *d)
-{
-	(void)reap(d, true);
-}
-
-int
-spw_store_sync(struct spw_drainer *d)
-{
-	struct spw_store *s = d->store;
-	int err = 0;
-
-	spw_store_reap(d, true);
-	for (uint32_t i = 0; i < s->nlevels; i++) {
-		struct spw_level *l = &s->level[i];
-		int r = l->unsynced ? l->tier->ops->sync(l->tier) : 0;
-
-		if (r < 0) {
-			l->shunned_until = spw_now_ms() + SHUN_MS;
-			err = err ? err : r;
-		} else {
-			l->unsynced = false;
-		}
-	}
-	if (err == 0) {
-		s->inherited = false;
-		spw_marks_retire(d);
-	}
-	return err;
-}
-
-static int
-read_stored(struct spw_drainer *d, const struct spw_held *h, uint64_t at,
-	    uint64_t len)
-{
-	struct spw_tier *t = d->store->level[h->tier].tier;
-	struct spw_transfer x = {
-		.up = true, .place = h->place, .at = at, .len = len,
-		.buf = d->store->stored,
-	};
-	struct spw_transfer *got;
-	int r;
-
-	while ((r = t->ops->submit(t, &x)) == -EAGAIN)
-		spw_held_reap_one(d);
-	if (r < 0)
-		return r;
-	while ((got = t->ops->reap(t, true)) != &x && got)
-		end(d, got);
-	return got ? x.err : -EIO;
 }
 
 int
@@ -477,18 +361,19 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	uint64_t end_at = SPW_MIN(to, o->offset + o->length);
 	uint64_t skip, n = end_at - from, bad;
 	struct spw_object_part part;
+	const uint8_t *stored;
 	bool direct;
 	int r;
 
 	spw_object_part(o, from - o->offset, end_at - o->offset, &part);
 	if (part.len > SPW_OBJECT_MAX || part.raw_len > SPW_OBJECT_MAX)
 		return -EBADMSG;
-	r = read_stored(d, &s->held[held], part.at, part.len);
+	r = spw_await_read(d, held, part.at, part.len, &stored);
 	if (r < 0)
 		return r;
 	skip = from - o->offset - part.raw_at;
 	direct = skip == 0 && part.raw_len <= to - from;
-	r = spw_object_decode(s->packer, o, &part, s->stored,
+	r = spw_object_decode(s->packer, o, &part, stored,
 			      direct ? buf : s->raw, &bad);
 	if (r < 0)
 		return r;
@@ -500,30 +385,15 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	return 0;
 }
 
-void
-spw_store_stamp(struct spw_drainer *d)
-{
-	struct spw_store *s = d->store;
-	int64_t now = spw_now_ms();
-
-	if (!s || now - s->stamped < STAMP_MS)
-		return;
-	s->stamped = now;
-	for (uint32_t i = 0; i < s->nlevels; i++)
-		(void)spw_syscall(SYS_utimensat, s->level[i].tier->lock, 0, 0,
-				  0, 0, 0);
-}
-
 bool
 spw_store_is_short(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
 
 	for (uint32_t i = 0; s && i < s->nlevels; i++) {
-		struct spw_tier *t = s->level[i].tier;
 		struct spw_tier_space space;
 
-		t->ops->space(t, &space);
+		spw_apart_space(s->level[i].tier, &space);
 		if (space.live > space.capacity / 2)
 			return true;
 	}

@@ -5,6 +5,7 @@
 
 #include "planner/drainer.h"
 #include "shm/tierspec.h"
+#include "tiers/apart.h"
 #include "tiers/tier.h"
 
 /*
@@ -19,6 +20,7 @@ struct spw_down {			/* an object on its way down */
 	struct spw_transfer x;
 	struct spw_object o;
 	uint32_t tier;			/* number in the store */
+	int err;			/* what came of it */
 	uint32_t file, file_gen;
 	uint32_t nblocks;		/* of a spill: what departed */
 	uint32_t block[SPW_CHUNK_BLOCKS];
@@ -26,11 +28,14 @@ struct spw_down {			/* an object on its way down */
 	uint64_t number[SPW_CHUNK_BLOCKS];
 	void (*over)(struct spw_drainer *d, struct spw_down *down);
 	bool busy;
+	bool sent;
+	bool late;			/* over for us; the tier still has it */
 };
 
 struct spw_held {			/* an object in a tier */
 	struct spw_object *o;		/* without path; NULL: not in use */
 	uint64_t place;
+	uint64_t due;			/* the tier's sync that makes it safe */
 	uint32_t tier, nrefs;		/* blocks that are in it and count */
 	uint32_t file, file_gen;
 	uint32_t next;			/* of the same file; or free */
@@ -56,15 +61,23 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 
 struct spw_marked {			/* a mark in a tier, see release.c */
 	uint64_t place, seq;
+	uint64_t due;			/* the tier's sync that makes it safe */
 	uint32_t tier;
 	uint32_t file, file_gen;	/* file SPW_NONE: not known here */
 };
 
 struct spw_level {			/* one of the tiers */
-	struct spw_tier *tier;
+	struct spw_apart *tier;
 	struct spw_object_pack pack;
+	uint32_t number;		/* in the segment's list of tiers */
 	int64_t shunned_until;		/* ms; it failed a moment ago */
+	bool deaf;			/* as of the last look */
 	bool unsynced;			/* something was put since */
+	bool syncing;
+	int sync_err;			/* of the last one that failed */
+	uint64_t syncs;			/* that were good */
+	struct spw_transfer up;		/* what is read from it */
+	bool reading;
 };
 
 struct spw_store {
@@ -80,9 +93,12 @@ struct spw_store {
 	bool inherited;			/* what a predecessor dropped may not
 					 * be durable yet */
 	struct spw_packer *packer;
-	struct spw_down down[SPW_DOWN_DEPTH];
+	struct spw_bell *bell;
+	struct spw_down *down;		/* as many more for each tier: it may
+					 * keep them for long */
+	uint32_t ndown;
 	uint8_t *scratch;		/* raw bytes that will be packed */
-	uint8_t *stored, *raw;		/* for reading */
+	uint8_t *raw;			/* for reading */
 	uint8_t *row;			/* blocks on their way up */
 	struct spw_load load[SPW_LOADS];
 	size_t bound;			/* bytes of an object at most */
@@ -102,7 +118,7 @@ int spw_store_open(struct spw_drainer *d);
 void spw_store_close(struct spw_drainer *d);
 
 /* A free one; waits for one. Fill in file, over, o.offset, o.length and
- * o.flags. */
+ * o.flags; for a mark o.seq, too. */
 struct spw_down *spw_store_begin(struct spw_drainer *d);
 
 /* Gives it back unused. */
@@ -117,11 +133,16 @@ uint8_t *spw_store_raw(struct spw_drainer *d, struct spw_down *down,
  * went. If this fails, over is not called. */
 int spw_store_put(struct spw_drainer *d, struct spw_down *down);
 
-/* Reaps what is over; wait: until nothing is under way. */
+/* Reaps what is over; wait: until nothing is under way that can be hoped
+ * for. */
 void spw_store_reap(struct spw_drainer *d, bool wait);
 
-/* Everything put so far is safe from loss of power. */
+/* Everything put so far is safe from loss of power, where this can be had:
+ * the first thing that went wrong elsewhere. */
 int spw_store_sync(struct spw_drainer *d);
+
+/* Whether all objects of the file are, those on their way included. */
+bool spw_store_is_safe(struct spw_drainer *d, uint32_t file);
 
 /* The object that came down holds these blocks from now on. */
 uint32_t spw_store_keep(struct spw_drainer *d, const struct spw_down *down);
@@ -133,7 +154,8 @@ void spw_store_lapse(struct spw_drainer *d, uint32_t held);
 uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
 
 /* Reads file bytes [from, to) from an object into buf, unpacked and checked.
- * What the object has less is zero. */
+ * What the object has less is zero. -EINPROGRESS: its tier does not
+ * answer now. */
 int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 		   uint64_t to, void *buf);
 
@@ -149,6 +171,9 @@ void spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy);
  * home. seq: the youngest object that is meant. */
 bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 			    uint64_t seq);
+
+/* A reboot leaves all objects of the file. */
+bool spw_store_lasts(const struct spw_drainer *d, uint32_t file);
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
 
 /* They are not needed any more, and go, the oldest first. */
@@ -157,6 +182,14 @@ void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 /* Says in the shares that we are at work: who finds them later can tell our
  * changes of a home from those of others after us. */
 void spw_store_stamp(struct spw_drainer *d);
+
+/* What the segment tells of a tier (layout.h); number: in its list. */
+void spw_level_failed(struct spw_drainer *d, uint32_t number, int err);
+void spw_level_opened(struct spw_drainer *d, uint32_t number,
+		      const struct spw_apart *a);
+void spw_levels_note(struct spw_drainer *d);	/* how full they are */
+/* Some tier does not answer. */
+bool spw_store_is_deaf(const struct spw_drainer *d);
 
 /* Some tier is nearly full. */
 bool spw_store_is_short(struct spw_drainer *d);

@@ -21,7 +21,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
-#include "shm/ranges.h"
+#include "shm/mask.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -54,6 +54,7 @@ take_asks(struct spw_drainer *d)
 			uint32_t file = w * 64 +
 					(uint32_t)__builtin_ctzll(bits);
 
+			d->sync_errs[file] = 0;
 			d->sync_tickets[file] =
 				atomic_load(&d->map->files[file].sync_asked);
 		}
@@ -61,10 +62,10 @@ take_asks(struct spw_drainer *d)
 	return any;
 }
 
-/* Objects may be older than home, or the cut between two of them is lost.
- * Where the kernel serves the file, there is to be none: who leaves it says so
- * and then looks whether there are copies, and we do both the other way
- * round. */
+/* Objects may be older than home, or the cut between two of them is lost, or
+ * one is where a reboot takes it away. Where the kernel serves the file, there
+ * is to be none: who leaves it says so and then looks whether there are
+ * copies, and we do both the other way round. */
 static bool
 is_doubtful(struct spw_drainer *d, uint32_t file)
 {
@@ -73,7 +74,8 @@ is_doubtful(struct spw_drainer *d, uint32_t file)
 
 	spw_file_flag(f, SPW_FILE_COPIED);
 	return atomic_load(&f->bypass) ||
-	       (d->store->of_file[file] && (h->unsynced || h->doubtful));
+	       (d->store->of_file[file] &&
+		(h->unsynced || h->doubtful || !spw_store_lasts(d, file)));
 }
 
 static void
@@ -93,11 +95,12 @@ send_home(struct spw_drainer *d)
 	}
 }
 
+/* A tier that fails costs time: home is asked then. */
 static void
 copied(struct spw_drainer *d, struct spw_down *down)
 {
-	if (down->x.err || !spw_store_keep(d, down))
-		d->sync_err = down->x.err ? down->x.err : -ENOMEM;
+	if (down->err || !spw_store_keep(d, down))
+		d->sync_errs[down->file] = -EAGAIN;
 }
 
 /* What was gathered becomes an object. */
@@ -144,18 +147,14 @@ gather(struct spw_drainer *d, struct gather *g, uint64_t at,
 static void
 gather_block(struct spw_drainer *d, struct gather *g, struct spw_block *b)
 {
-	struct spw_ranges all = b->state.dirty;
-	uint8_t n = b->state.ndirty;
 	const uint8_t *slot = spw_slot(d->map, b->state.slot);
+	struct spw_mask all;
+	uint32_t from = 0, to;
 
-	if (!spw_ranges_unite(&all, &n, &b->state.moving, b->state.nmoving)) {
-		all = b->state.present;
-		n = b->state.npresent;
-	}
-	for (uint8_t i = 0; i < n; i++)
-		gather(d, g, (b->number << SPW_BLOCK_SHIFT) + all.r[i].from,
-		       slot + all.r[i].from,
-		       (uint64_t)all.r[i].to - all.r[i].from);
+	spw_mask_unhomed(d->map, &b->state, &all);
+	for (; spw_mask_next(&all, &from, &to); from = to)
+		gather(d, g, (b->number << SPW_BLOCK_SHIFT) + from,
+		       slot + from, to - from);
 	b->state.safe = SPW_SAVING;
 }
 
@@ -253,7 +252,7 @@ copy_file(struct spw_drainer *d, uint32_t file, uint32_t i, uint32_t n)
 		emit(d, &g);
 	note_size(d, file, &g);
 	if (g.err)
-		d->sync_err = g.err;
+		d->sync_errs[file] = -EAGAIN;
 	return i;
 }
 
@@ -312,7 +311,15 @@ secure_file(struct spw_drainer *d, uint32_t file)
 	int r = sync_home(d, file);
 
 	if (r < 0)
-		d->sync_err = r;
+		d->sync_errs[file] = r;
+}
+
+/* What is in a tier that could not be synced is promised by home alone. */
+static void
+check_file(struct spw_drainer *d, uint32_t file)
+{
+	if (!d->sync_errs[file] && !spw_store_is_safe(d, file))
+		d->sync_errs[file] = -EAGAIN;
 }
 
 static void
@@ -320,43 +327,108 @@ answer_file(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
 
-	if (!d->sync_err) {
+	if (!d->sync_errs[file]) {
 		spw_store_promise(d, file);
 		atomic_fetch_add(&d->map->seg->syncs_down, 1);
+	} else {
+		spw_home_of(d, file)->refused = true;
 	}
-	atomic_store(&f->sync_err, d->sync_err);
+	atomic_store(&f->sync_err, d->sync_errs[file]);
 	atomic_store(&f->sync_done, d->sync_tickets[file]);
 	spw_sys_futex_wake(&f->sync_done, INT32_MAX);
 }
 
-void
-spw_sync_serve(struct spw_drainer *d)
+/* What is dirty in the files of d->syncing is durable in tiers afterwards, or
+ * d->sync_errs says why not. */
+static void
+copy_all(struct spw_drainer *d)
 {
-	uint32_t n, i = 0;
-	int r;
+	uint32_t n = collect(d), i = 0;
 
-	if (!d->store || !take_asks(d))
-		return;
-	SPW_FAILPOINT("sync-asked");
-	d->sync_err = 0;
-	spw_store_reap(d, true);
-	send_home(d);
-	for_asked(d, secure_file);
-	SPW_FAILPOINT("sync-home");
-	n = collect(d);
 	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
 		for (uint64_t bits = d->syncing[w]; bits; bits &= bits - 1)
 			i = copy_file(d, w * 64 + (uint32_t)
 				      __builtin_ctzll(bits), i, n);
 	SPW_FAILPOINT("sync-copied");
-	r = spw_store_sync(d);
-	if (r < 0)
-		d->sync_err = r;
+	(void)spw_store_sync(d);
+	for_asked(d, check_file);
 	SPW_FAILPOINT("sync-durable");
 	for (i = 0; i < n; i++)
-		mark(d, &d->sync_found[i], !d->sync_err);
+		mark(d, &d->sync_found[i],
+		     !d->sync_errs[d->sync_found[i].key.file]);
 	SPW_FAILPOINT("sync-marked");
+}
+
+void
+spw_sync_serve(struct spw_drainer *d)
+{
+	if (!d->store || !take_asks(d))
+		return;
+	SPW_FAILPOINT("sync-asked");
+	spw_store_reap(d, true);
+	send_home(d);
+	for_asked(d, secure_file);
+	SPW_FAILPOINT("sync-home");
+	copy_all(d);
 	for_asked(d, answer_file);
+}
+
+/* All that can be copied as it is; home is not asked, it may be hanging. */
+static bool
+choose_unsettled(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	bool all = true;
+
+	memset(d->syncing, 0, map->counts[SPW_POOL_FILES] / 64 *
+	       sizeof(*d->syncing));
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
+		      SPW_IN_USE) || !spw_file_is_unsettled(&map->files[i]) ||
+		    atomic_load(&map->files[i].flags) & SPW_FILE_UNLINKED)
+			continue;
+		d->sync_errs[i] = 0;
+		if (is_doubtful(d, i))
+			all = false;
+		else
+			d->syncing[i / 64] |= 1ull << i % 64;
+	}
+	return all;
+}
+
+/* Nobody relies on home for it: the bytes that went there are the kernel's,
+ * and only a loss of power would take them. */
+static int
+save_all(struct spw_drainer *d)
+{
+	bool all;
+
+	if (!d->store || !atomic_load(&d->map->seg->durable))
+		return -ENOTSUP;
+	spw_store_reap(d, true);
+	all = choose_unsettled(d);
+	copy_all(d);
+	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++) {
+		if (!is_asked(d, i))
+			continue;
+		if (d->sync_errs[i])
+			all = false;
+		else
+			spw_store_promise(d, i);
+	}
+	return all ? 0 : -EAGAIN;
+}
+
+void
+spw_sync_save(struct spw_drainer *d)
+{
+	struct spw_seg *seg = d->map->seg;
+	uint32_t ticket = atomic_load(&seg->save_asked);
+
+	if (ticket == atomic_load(&seg->save_done))
+		return;
+	atomic_store(&seg->save_err, save_all(d));
+	atomic_store(&seg->save_done, ticket);
 }
 
 /* The tiers fill up with promises: home is asked to keep them. */

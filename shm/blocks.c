@@ -150,6 +150,7 @@ spw_block_lock(struct spw_me *me, const struct spw_key *key)
 		spw_lock(me, SPW_LOCK_BLOCK, &b->lock);
 		b->state = (struct spw_block_state){
 			.slot = SPW_NONE, .moving_slot = SPW_NONE,
+			.mask = SPW_NONE,
 		};
 		if (link_block(me, idx, key)) {
 			lane->nblocks--;
@@ -157,6 +158,13 @@ spw_block_lock(struct spw_me *me, const struct spw_key *key)
 		}
 		spw_unlock(&b->lock);
 	}
+}
+
+static void
+use_slot(struct spw_map *map, uint32_t slot, uint32_t idx)
+{
+	if (slot < map->counts[SPW_POOL_SLOTS])
+		spw_pool_use(map, SPW_POOL_SLOTS, slot, idx);
 }
 
 static void
@@ -172,14 +180,14 @@ apply(struct spw_me *me, struct spw_redo *redo)
 	SPW_FAILPOINT("block-copied");
 	b->state = redo->after;
 	SPW_FAILPOINT("block-applied");
-	if (redo->after.slot < me->map->counts[SPW_POOL_SLOTS])
-		spw_pool_use(me->map, SPW_POOL_SLOTS, redo->after.slot, idx);
+	use_slot(me->map, redo->after.slot, idx);
+	use_slot(me->map, redo->after.mask, idx);
 	if (redo->end && b->file < me->map->counts[SPW_POOL_FILES])
 		spw_file_grow(&me->map->files[b->file], redo->end);
 }
 
-/* A change lets go of one slot at most: a writer's of the slot it replaces,
- * the drainer's of the one it has written. */
+/* A change lets go of one slot at most, beside the mask: a writer's of the slot
+ * it replaces, the drainer's of the one it has written. */
 static uint32_t
 slot_let_go(const struct spw_block_state *was,
 	    const struct spw_block_state *is)
@@ -192,6 +200,13 @@ slot_let_go(const struct spw_block_state *was,
 	return SPW_NONE;
 }
 
+static void
+spare_slot(struct spw_me *me, uint32_t slot)
+{
+	if (slot < me->map->counts[SPW_POOL_SLOTS])
+		spw_lane_spare_slot(me, slot);
+}
+
 void
 spw_block_commit(struct spw_me *me, uint32_t idx,
 		 const struct spw_change *change)
@@ -199,9 +214,12 @@ spw_block_commit(struct spw_me *me, uint32_t idx,
 	struct spw_block *b = &me->map->blocks[idx];
 	struct spw_redo *redo = &me->lane->redo;
 	uint32_t old = slot_let_go(&b->state, &change->after);
+	uint32_t old_mask = b->state.mask == change->after.mask ? SPW_NONE
+			    : b->state.mask;
 
 	redo->after = change->after;
 	redo->old_slot = old;
+	redo->old_mask = old_mask;
 	redo->scratch = change->scratch;
 	redo->from = change->from;
 	redo->to = change->to;
@@ -213,8 +231,8 @@ spw_block_commit(struct spw_me *me, uint32_t idx,
 	SPW_FAILPOINT("block-published");
 	apply(me, redo);
 	atomic_store_explicit(&redo->block, 0, memory_order_release);
-	if (old < me->map->counts[SPW_POOL_SLOTS])
-		spw_lane_spare_slot(me, old);
+	spare_slot(me, old);
+	spare_slot(me, old_mask);
 	SPW_FAILPOINT("block-spared");
 }
 
@@ -243,6 +261,7 @@ spw_block_is_sound(const struct spw_map *map, const struct spw_block_state *s)
 		(s->slot == SPW_NONE && !s->ndirty && !s->npresent)) &&
 	       (s->moving_slot < nslots ||
 		(s->moving_slot == SPW_NONE && !s->nmoving)) &&
+	       (s->mask < nslots || s->mask == SPW_NONE) &&
 	       are_ranges_sound(&s->dirty, s->ndirty) &&
 	       are_ranges_sound(&s->present, s->npresent) &&
 	       are_ranges_sound(&s->moving, s->nmoving);
@@ -323,7 +342,8 @@ take_out(struct spw_me *me, uint32_t idx)
 	b->state.ndirty = b->state.npresent = b->state.nmoving = 0;
 	give_slot(me, idx, b->state.slot);
 	give_slot(me, idx, b->state.moving_slot);
-	b->state.slot = b->state.moving_slot = SPW_NONE;
+	give_slot(me, idx, b->state.mask);
+	b->state.slot = b->state.moving_slot = b->state.mask = SPW_NONE;
 }
 
 void

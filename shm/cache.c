@@ -13,6 +13,7 @@
 #include "shm/blocks.h"
 #include "shm/failpoint.h"
 #include "shm/gate.h"
+#include "shm/mask.h"
 #include "shm/ranges.h"
 
 enum {
@@ -132,12 +133,54 @@ put_whole(struct spw_me *me, uint32_t idx, struct piece *p)
 	};
 
 	change.after.slot = p->slot;
+	if (!was->nmoving)
+		change.after.mask = SPW_NONE;
 	change.after.safe = SPW_UNSAFE;
 	change.after.ndirty = change.after.npresent = 1;
 	change.after.dirty.r[0] = (struct spw_range){ 0, SPW_BLOCK_SIZE };
 	change.after.present.r[0] = change.after.dirty.r[0];
 	spw_block_commit(me, idx, &change);
 	p->slot = SPW_NONE;
+}
+
+/* From the first to the last of them: a mask tells which bytes count. */
+static void
+widen(struct spw_block_state *s, uint32_t from, uint32_t to)
+{
+	const struct spw_range *last = &s->dirty.r[s->ndirty - 1];
+
+	s->dirty.r[0] = (struct spw_range){
+		(uint16_t)SPW_MIN(s->dirty.r[0].from, from),
+		(uint16_t)SPW_MAX(last->to, to),
+	};
+	s->ndirty = 1;
+}
+
+/* False: there are too many pieces. */
+static bool
+add_piece(struct spw_map *map, struct spw_block_state *s,
+	  const struct piece *p)
+{
+	struct spw_mask *mask = s->nmoving ? NULL : spw_mask_at(map, s->mask);
+
+	if (!spw_ranges_add(&s->dirty, &s->ndirty, p->from, p->to)) {
+		if (!mask)
+			return false;
+		widen(s, p->from, p->to);
+	}
+	if (!spw_ranges_add(&s->present, &s->npresent, p->from, p->to)) {
+		if (s->mask != SPW_NONE)
+			return false;
+		/* Clean bytes can be had from home again. */
+		s->present = s->dirty;
+		s->npresent = s->ndirty;
+		if (!spw_ranges_unite(&s->present, &s->npresent, &s->moving,
+				      s->nmoving))
+			return false;
+	}
+	if (mask)
+		spw_mask_set(mask, p->from, p->to);
+	return true;
 }
 
 /* False when the block has too many pieces already. */
@@ -153,16 +196,8 @@ put_piece(struct spw_me *me, uint32_t idx, struct piece *p)
 	struct spw_block_state *s = &change.after;
 
 	s->safe = SPW_UNSAFE;
-	if (!spw_ranges_add(&s->dirty, &s->ndirty, p->from, p->to))
+	if (!add_piece(me->map, s, p))
 		return false;
-	if (!spw_ranges_add(&s->present, &s->npresent, p->from, p->to)) {
-		/* Clean bytes can be had from home again. */
-		s->present = s->dirty;
-		s->npresent = s->ndirty;
-		if (!spw_ranges_unite(&s->present, &s->npresent, &s->moving,
-				      s->nmoving))
-			return false;
-	}
 	if (s->slot >= me->map->counts[SPW_POOL_SLOTS]) {
 		s->slot = p->fresh;
 		p->fresh = SPW_NONE;
@@ -298,8 +333,55 @@ publish(struct spw_me *me, const struct spw_target *t, struct batch *batch,
 	return r;
 }
 
-/* A block with too many pieces is made whole by reading it from home; the
- * dirty pieces then join over bytes that are known. */
+static void
+fill_gaps(struct spw_map *map, struct spw_block_state *s,
+	  const uint8_t *below)
+{
+	uint32_t at = 0;
+
+	for (uint8_t i = 0; i <= s->npresent; i++) {
+		uint32_t to = i < s->npresent ? s->present.r[i].from
+			      : SPW_BLOCK_SIZE;
+
+		memcpy(spw_slot(map, s->slot) + at, below + at, to - at);
+		at = i < s->npresent ? s->present.r[i].to : at;
+	}
+	s->present.r[0] = (struct spw_range){ 0, SPW_BLOCK_SIZE };
+	s->npresent = 1;
+}
+
+/* False: no slot for it. */
+static bool
+give_mask(struct spw_me *me, struct spw_block_state *s)
+{
+	struct spw_mask *mask;
+
+	if (s->mask == SPW_NONE) {
+		if (!me->lane->nslots)
+			return false;
+		s->mask = me->lane->slots[--me->lane->nslots];
+		mask = spw_mask_at(me->map, s->mask);
+		memset(mask, 0, sizeof(*mask));
+		spw_mask_add(mask, &s->dirty, s->ndirty);
+	}
+	widen(s, s->dirty.r[0].from, s->dirty.r[0].to);
+	return true;
+}
+
+static bool
+stock_slot(struct spw_me *me)
+{
+	bool any;
+
+	spw_guard_enter();
+	any = me->lane->nslots || spw_lane_stock_slots(me, 1);
+	spw_guard_leave();
+	return any;
+}
+
+/* A block with too many pieces is made whole by reading it from home. From
+ * then on a mask says which bytes were written: only they go home, where
+ * other nodes may have written the others meanwhile. */
 static ALONE int
 make_whole(struct spw_me *me, const struct spw_target *t, uint64_t number)
 {
@@ -311,11 +393,12 @@ make_whole(struct spw_me *me, const struct spw_target *t, uint64_t number)
 	uint8_t below[SPW_BLOCK_SIZE];
 	struct spw_block *b;
 	uint64_t before;
-	uint32_t at = 0;
 	int64_t got;
 
 	if (idx == SPW_NONE)
 		return 0;
+	if (!stock_slot(me))
+		return -ENOBUFS;
 	b = &map->blocks[idx];
 	before = spw_lock_word(&b->lock);
 	got = spw_sys_pread(t->fd, below, sizeof(below),
@@ -330,20 +413,9 @@ make_whole(struct spw_me *me, const struct spw_target *t, uint64_t number)
 		    b->state.ndirty && !b->state.nmoving &&
 		    spw_block_is_sound(map, &b->state)) {
 			*s = b->state;
-			for (uint8_t i = 0; i <= s->npresent; i++) {
-				uint32_t to = i < s->npresent
-					      ? s->present.r[i].from
-					      : SPW_BLOCK_SIZE;
-
-				memcpy(spw_slot(map, s->slot) + at,
-				       below + at, to - at);
-				at = i < s->npresent ? s->present.r[i].to : at;
-			}
-			s->dirty.r[0].to = s->dirty.r[s->ndirty - 1].to;
-			s->present.r[0] =
-				(struct spw_range){ 0, SPW_BLOCK_SIZE };
-			s->npresent = s->ndirty = 1;
-			spw_block_commit(me, idx, &change);
+			fill_gaps(map, s, below);
+			if (give_mask(me, s))
+				spw_block_commit(me, idx, &change);
 		}
 		spw_unlock(&b->lock);
 	}

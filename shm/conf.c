@@ -335,23 +335,48 @@ apply_flags(struct loader *l, const struct spw_config_source *src,
 	return r;
 }
 
-static void
-find_user_file(struct loader *l)
+/* A file of this user below the directory that the variable names, or below
+ * a directory of the home.  False: neither is there, or it is too long.
+ */
+static bool
+find_below(char *const *envp, const char *variable, const char *in_home,
+	   const char *name, char *ret)
 {
-	const char *dir = spw_expand_getenv(l->envp, "XDG_CONFIG_HOME", 15);
+	const char *dir = spw_expand_getenv(envp, variable, strlen(variable));
 	const char *below = "/";
 	struct spw_text t;
 
 	if (!dir || *dir != '/') {
-		dir = spw_expand_getenv(l->envp, "HOME", 4);
-		below = "/.config/";
+		dir = spw_expand_getenv(envp, "HOME", 4);
+		below = in_home;
 	}
+	spw_text_init(&t, ret, SPW_CONFIG_PATH);
 	if (!dir || *dir != '/')
-		return;
-	spw_text_init(&t, l->set.cfg->file[SPW_FROM_USER], SPW_CONFIG_PATH);
-	spw_text_fmt(&t, "%s%s" SPW_CONFIG_NAME, dir, below);
+		return false;
+	spw_text_fmt(&t, "%s%s%s", dir, below, name);
 	if (t.cut)
 		t.at[0] = '\0';
+	return !t.cut;
+}
+
+static void
+find_user_file(struct loader *l)
+{
+	(void)find_below(l->envp, "XDG_CONFIG_HOME", "/.config/",
+			 SPW_CONFIG_NAME, l->set.cfg->file[SPW_FROM_USER]);
+}
+
+bool
+spw_config_seed(const struct spw_config *cfg, char *const *envp,
+		char ret_path[SPW_CONFIG_PATH])
+{
+	if (!strcmp(cfg->seed, "/dev/null"))
+		return false;
+	if (!cfg->seed[0])
+		return find_below(envp, "XDG_CACHE_HOME", "/.cache/",
+				  SPW_SEED_NAME, ret_path);
+	memcpy(ret_path, cfg->seed, SPW_CONFIG_PATH);
+	return true;
 }
 
 static int

@@ -9,6 +9,7 @@
 #include "shm/paths.h"
 #include "shm/size.h"
 #include "shm/tierspec.h"
+#include "shm/weights.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 #define SPW_SYSCONFDIR "/etc"
 #endif
 #define SPW_CONFIG_NAME "spillway/spillway.conf"
+#define SPW_SEED_NAME "spillway/seed.json"
 #define SPW_CONFIG_PATH 1024		/* bytes of a path setting */
 #define SPW_JOB_MAX 64
 
@@ -26,6 +28,7 @@ enum spw_option_type {
 	SPW_OPT_DIRS,			/* struct spw_dirs */
 	SPW_OPT_PATH,			/* char[SPW_CONFIG_PATH], absolute */
 	SPW_OPT_NAME,			/* char[SPW_JOB_MAX + 1] */
+	SPW_OPT_WEIGHTS,		/* char[SPW_WEIGHTS_LEN] */
 	SPW_OPT_CHOICE,			/* unsigned, index of the word */
 	SPW_OPT_DURATION,		/* uint64_t, nanoseconds */
 	SPW_OPT_NUMBER,			/* unsigned */
@@ -51,6 +54,7 @@ struct spw_option {
 extern const struct spw_option spw_options[SPW_OPTION_COUNT];
 
 enum { SPW_DRAINER_AUTO, SPW_DRAINER_AGENT, SPW_DRAINER_THREAD };
+enum { SPW_AT_EXIT_HOME, SPW_AT_EXIT_AGENT };
 enum { SPW_COLOR_AUTO, SPW_COLOR_ALWAYS, SPW_COLOR_NEVER };
 
 enum spw_from {				/* later ones win */
@@ -75,6 +79,10 @@ struct spw_config {			/* some 18 KiB, no pointers */
 	char shm_dir[SPW_CONFIG_PATH];
 	unsigned drainer;		/* SPW_DRAINER_x */
 	uint64_t drain_delay, drain_timeout;	/* ns, SPW_DURATION_NONE */
+	uint64_t drain_margin, kill_wait;	/* ns */
+	unsigned at_exit;		/* SPW_AT_EXIT_x */
+	char weights[SPW_WEIGHTS_LEN];	/* spw_weights_parse takes it */
+	char seed[SPW_CONFIG_PATH];	/* see spw_config_seed */
 	unsigned verbose;
 	bool quiet, strict, disable;
 	unsigned color;			/* SPW_COLOR_x */
@@ -117,6 +125,13 @@ int spw_config_tiers(const struct spw_config *cfg, char *const *envp,
 		     struct spw_diag *ret_diag);
 int spw_config_check(const struct spw_config *cfg, struct spw_tierlist *list,
 		     struct spw_diag *ret_diag);
+
+/*
+ * The file for the seed: cfg->seed or, if it is empty, spillway/seed.json in
+ * XDG_CACHE_HOME or ~/.cache; /dev/null is none.  False: there is none.
+ */
+bool spw_config_seed(const struct spw_config *cfg, char *const *envp,
+		     char ret_path[SPW_CONFIG_PATH]);
 
 /*
  * Take one option off a command line: 1 or 2 words used, with ret_flag set;

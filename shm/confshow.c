@@ -68,6 +68,7 @@ spw_config_value(const struct spw_config *cfg, enum spw_option_id id,
 		break;
 	case SPW_OPT_TIERS:
 	case SPW_OPT_NAME:
+	case SPW_OPT_WEIGHTS:
 		spw_text_put(t, field);
 		break;
 	case SPW_OPT_CHOICE:

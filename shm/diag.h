@@ -29,6 +29,9 @@
 	C(E111) /* directory missing */ \
 	C(E112) /* capacity over the free space of a directory */ \
 	C(E113) /* tier directory below a managed path */ \
+	C(E114) /* weights not understood, or not adding up */ \
+	C(W116) /* something to know of a tier's place */ \
+	C(W117) /* a tier is not used */ \
 	C(E150) /* RAM tier does not fit */ \
 	C(W152) /* RAM tier is small for want of shared memory */ \
 	C(E151) /* segment cannot be made or looked for */ \

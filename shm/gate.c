@@ -7,6 +7,7 @@
 #include "shm/below.h"
 #include "shm/blocks.h"
 #include "shm/failpoint.h"
+#include "shm/mask.h"
 #include "shm/ranges.h"
 
 enum { POLL_US = 50, LOOK_MS = 100 };
@@ -279,6 +280,7 @@ cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 {
 	uint32_t idx = spw_block_lock_found(me, key);
 	struct spw_change change = { .scratch = SPW_NONE };
+	struct spw_mask *mask;
 	struct spw_block *b;
 
 	if (idx == SPW_NONE)
@@ -288,6 +290,11 @@ cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 	spw_ranges_cut(&change.after.dirty, &change.after.ndirty, at);
 	spw_ranges_cut(&change.after.present, &change.after.npresent, at);
 	spw_ranges_cut(&change.after.moving, &change.after.nmoving, at);
+	mask = spw_mask_at(me->map, b->state.mask);
+	if (mask)
+		spw_mask_cut(mask, at);
+	if (!change.after.ndirty && !change.after.nmoving)
+		change.after.mask = SPW_NONE;
 	spw_block_commit(me, idx, &change);
 	spw_unlock(&b->lock);
 }

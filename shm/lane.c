@@ -58,10 +58,10 @@ fold_counters(struct spw_map *map, struct spw_lane *lane)
  * dead lane still has the block locked: once it is open, the same slot may
  * serve others and be let go of by them. */
 static void
-mend_old_slot(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no)
+mend_old_slot(struct spw_me *me, uint32_t *old, uint32_t dead_no)
 {
 	struct spw_map *map = me->map;
-	uint32_t slot = dead->redo.old_slot;
+	uint32_t slot = *old;
 	uint32_t owner, idx;
 
 	if (slot >= map->counts[SPW_POOL_SLOTS])
@@ -72,9 +72,10 @@ mend_old_slot(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no)
 	    spw_lock_owner(&map->blocks[idx].lock) != dead_no + 1)
 		return;
 	if (map->blocks[idx].state.slot != slot &&
-	    map->blocks[idx].state.moving_slot != slot)
+	    map->blocks[idx].state.moving_slot != slot &&
+	    map->blocks[idx].state.mask != slot)
 		spw_pool_give(me, SPW_POOL_SLOTS, slot);
-	dead->redo.old_slot = SPW_NONE;
+	*old = SPW_NONE;
 }
 
 /* Items the dead lane owned and had already published are in use. */
@@ -208,7 +209,8 @@ settle_estate(struct spw_me *me, uint32_t dead_no, bool at_rest)
 	if (atomic_load(&dead->redo.block))
 		spw_block_redo(me, dead);
 	SPW_FAILPOINT("adopt-redone");
-	mend_old_slot(me, dead, dead_no);
+	mend_old_slot(me, &dead->redo.old_slot, dead_no);
+	mend_old_slot(me, &dead->redo.old_mask, dead_no);
 	if (atomic_load(&dead->removing))
 		spw_block_finish_removal(me, dead, dead_no);
 	finish_write(map, dead);
@@ -288,7 +290,7 @@ sit_down(struct spw_map *map, uint32_t no, uint32_t proc,
 
 	lane->proc = proc;
 	lane->nslots = lane->nblocks = 0;
-	lane->redo.old_slot = SPW_NONE;
+	lane->redo.old_slot = lane->redo.old_mask = SPW_NONE;
 	atomic_store(&lane->want.done, atomic_load(&lane->want.asked));
 	*ret_me = (struct spw_me){ map, lane, no, NULL, 0 };
 }

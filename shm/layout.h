@@ -20,7 +20,8 @@
  *	ofds	open file descriptions: position, flags, error seen.
  *	blocks	descriptors of 4 KiB blocks, found by (file, number) through
  *		buckets; each in use has one slot.
- *	slots	the 4 KiB buffers themselves.
+ *	slots	the 4 KiB buffers themselves; a block written in many pieces
+ *		has one more, its mask (mask.h).
  *	chunks	256 blocks of a file in a row, found by (file, number)
  *		through cbuckets: a bit for each block that is below.
  *
@@ -117,6 +118,8 @@
 #define SPW_PROC_PINS	8			/* files a process keeps mapped */
 #define SPW_CHUNK_BLOCKS 256			/* blocks a chunk stands for */
 #define SPW_SEG_TIERS	4096			/* text of the tiers, with NUL */
+#define SPW_SEG_LEVELS	16			/* tiers below memory */
+#define SPW_SEG_CAUTION	216			/* fills a level to 256 bytes */
 
 #define SPW_NONE	UINT32_MAX		/* no index */
 
@@ -146,13 +149,15 @@ enum spw_safe {				/* against loss of power, of what is dirty */
 struct spw_block_state {		/* changed as a whole, by lane.redo */
 	uint32_t slot;
 	uint32_t moving_slot;		/* under I/O; SPW_NONE: none */
+	uint32_t mask;			/* slot, see mask.h; SPW_NONE: none */
 	uint8_t ndirty, npresent, nmoving;
 	uint8_t safe;			/* enum spw_safe */
 	struct spw_ranges dirty;
-	struct spw_ranges present;	/* bytes the slot holds; covers dirty */
+	struct spw_ranges present;	/* bytes the slot holds, dirty ones
+					 * among them */
 	struct spw_ranges moving;	/* being written by the drainer */
 };
-static_assert(sizeof(struct spw_block_state) == 60, "stored in the segment");
+static_assert(sizeof(struct spw_block_state) == 64, "stored in the segment");
 
 struct spw_block {
 	struct spw_lock lock;		/* its version: readers compare */
@@ -161,7 +166,7 @@ struct spw_block {
 	_Atomic uint32_t next;		/* chain of its bucket: index + 1 */
 	struct spw_block_state state;
 	_Atomic uint8_t used;		/* bit 0: since last sweep; evict.c */
-	uint8_t pad[31];
+	uint8_t pad[27];
 };
 static_assert(sizeof(struct spw_block) == 128, "stored in the segment");
 
@@ -186,6 +191,7 @@ struct spw_want {			/* blocks a thread waits for */
 struct spw_redo {
 	_Atomic uint32_t block;		/* index + 1 while it counts */
 	uint32_t old_slot;		/* to be given back; SPW_NONE: none */
+	uint32_t old_mask;		/* likewise */
 	uint32_t scratch;		/* slot that holds a piece, or none */
 	uint16_t from, to;		/* the piece: to be copied to after.slot */
 	uint64_t end;			/* the file reaches there at least */
@@ -366,9 +372,30 @@ struct spw_seg_fixed {			/* set once, under the checksum */
 	uint64_t cbuckets_off;		/* uint32_t heads: index + 1 */
 	uint32_t ncbuckets;		/* a power of two */
 	uint32_t delay_ms;		/* how long dirty bytes may rest */
+	int64_t ends;			/* of the batch job, ns since the
+					 * epoch; 0: not known */
+	uint32_t margin_ms;		/* home so long before that */
+	uint32_t spare;
 	char tiers[SPW_SEG_TIERS];	/* below memory, expanded; or empty */
 	struct spw_table tables[SPW_POOL_COUNT];
 };
+
+enum spw_level_state {
+	SPW_LEVEL_UNKNOWN,		/* no drainer has looked yet */
+	SPW_LEVEL_OPEN,
+	SPW_LEVEL_DEAF,			/* open, and does not answer */
+	SPW_LEVEL_FAILED
+};
+
+struct spw_seg_level {			/* a tier as its drainer last saw it */
+	_Atomic uint32_t state;		/* enum spw_level_state; set last */
+	_Atomic uint32_t durable;	/* a reboot does not empty it */
+	_Atomic int32_t err;		/* why it failed, positive */
+	_Atomic uint32_t objects;
+	_Atomic uint64_t capacity, used, live;	/* bytes, see tiers/tier.h */
+	char caution[SPW_SEG_CAUTION];	/* what to know of it, or empty */
+};
+static_assert(sizeof(struct spw_seg_level) == 256, "stored in the segment");
 
 struct spw_seg {
 	struct spw_seg_fixed fixed;
@@ -396,6 +423,10 @@ struct spw_seg {
 	_Atomic uint32_t chunk_version;	/* odd while chunks are relinked */
 	_Atomic uint32_t durable;	/* a tier below survives a reboot */
 	_Atomic uint64_t sequence;	/* of the youngest object */
+	_Atomic int64_t hurry_until;	/* ms: until then nothing rests */
+	_Atomic uint32_t save_asked;	/* tickets: put all that is not home */
+	_Atomic uint32_t save_done;	/* into durable tiers; served so far */
+	_Atomic int32_t save_err;	/* 0, or why not all is there */
 
 	_Alignas(64) _Atomic uint64_t requests_home, bytes_home;
 	_Atomic uint64_t requests_down, bytes_down;	/* to tiers, raw */
@@ -405,6 +436,9 @@ struct spw_seg {
 	_Atomic uint64_t files_managed;
 	_Atomic uint64_t bypasses[SPW_BYPASS_COUNT];
 	struct spw_counters gone;	/* counters of lanes that ended */
+
+	/* In the order of fixed.tiers, memory left out; for those who look. */
+	struct spw_seg_level levels[SPW_SEG_LEVELS];
 };
 
 enum spw_drainer_host {

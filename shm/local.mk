@@ -32,6 +32,8 @@ shm_sources = \
 	shm/ini.h \
 	shm/job.c \
 	shm/job.h \
+	shm/jobend.c \
+	shm/jobend.h \
 	shm/lane.c \
 	shm/lane.h \
 	shm/layout.h \
@@ -39,6 +41,8 @@ shm_sources = \
 	shm/lock.h \
 	shm/machine.c \
 	shm/machine.h \
+	shm/mask.c \
+	shm/mask.h \
 	shm/names.c \
 	shm/names.h \
 	shm/options.h \
@@ -57,6 +61,7 @@ shm_sources = \
 	shm/setting.h \
 	shm/size.c \
 	shm/size.h \
+	shm/spillway.h \
 	shm/suggest.c \
 	shm/suggest.h \
 	shm/sys.h \
@@ -70,4 +75,8 @@ shm_sources = \
 	shm/tiertext.c \
 	shm/util.h \
 	shm/version.c \
-	shm/version.h
+	shm/version.h \
+	shm/weights.c \
+	shm/weights.h
+
+include_HEADERS = shm/spillway.h

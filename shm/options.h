@@ -38,6 +38,19 @@
 	O(DRAIN_TIMEOUT, "drain-timeout", DURATION, drain_timeout, "none", \
 	  0, SPW_DURATION_NONE, "", "TIME", \
 	  "how long a run waits until all is home") \
+	O(DRAIN_MARGIN, "drain-margin", DURATION, drain_margin, "60s", \
+	  0, UINT64_C(86400000000000), "", "TIME", \
+	  "all is home this long before a batch job ends") \
+	O(KILL_WAIT, "kill-wait", DURATION, kill_wait, "30s", \
+	  0, UINT64_C(86400000000000), "", "TIME", \
+	  "how long after SIGTERM a batch job is killed") \
+	O(AT_EXIT, "at-exit", CHOICE, at_exit, "home", 0, 0, \
+	  "home|agent", "HOW", \
+	  "when the program has ended: home or agent") \
+	O(WEIGHTS, "weights", WEIGHTS, weights, "balanced", 0, 0, "", "C,R,D", \
+	  "what packing is for: async, archive, ...") \
+	O(SEED, "seed", PATH, seed, "", 0, 0, "", "FILE", \
+	  "what packing and tiers cost is kept in FILE") \
 	O(VERBOSE, "verbose", NUMBER, verbose, "0", 0, 2, "", "LEVEL", \
 	  "say more: 1 or 2; also -v, -vv") \
 	O(QUIET, "quiet", BOOL, quiet, "no", 0, 0, "", "", \

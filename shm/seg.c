@@ -418,6 +418,7 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 		.layout = layout_hash(), .created = (uint64_t)spw_file_time(),
 		.uid = spw_sys_geteuid(), .block_size = SPW_BLOCK_SIZE,
 		.delay_ms = req->delay_ms,
+		.ends = req->ends, .margin_ms = req->margin_ms,
 	};
 	struct spw_text job, tiers;
 	char *base;

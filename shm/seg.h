@@ -54,6 +54,8 @@ struct spw_seg_request {
 	const char *job;
 	uint64_t bytes;			/* room for data */
 	uint32_t delay_ms;
+	int64_t ends;			/* see struct spw_seg_fixed */
+	uint32_t margin_ms;
 	const char *tiers;		/* those below memory; NULL: none */
 	uint64_t below;			/* bytes they may hold together */
 };

@@ -127,6 +127,27 @@ put_name(const struct spw_setting *s)
 	return -EINVAL;
 }
 
+static int
+put_weights(const struct spw_setting *s)
+{
+	size_t n = strlen(s->value);
+	struct spw_weights weights;
+	struct spw_diag *d;
+	char why[160];
+
+	if (n >= SPW_WEIGHTS_LEN)
+		return blame_long(s, SPW_WEIGHTS_LEN - 1);
+	if (!spw_weights_parse(s->value, &weights, why, sizeof(why))) {
+		memcpy(field(s), s->value, n + 1);
+		return 0;
+	}
+	d = blame_all(s, SPW_E114);
+	spw_diag_cause(d, "%s", why);
+	spw_diag_hint(d, "they are for compression time, ratio and "
+		      "decompression time");
+	return -EINVAL;
+}
+
 /* auto|agent|thread: the words one after the other. */
 static unsigned
 split_words(const char *words, const char **ret_at, size_t *ret_len,
@@ -409,6 +430,8 @@ put(const struct spw_setting *s)
 		return put_path(s);
 	case SPW_OPT_NAME:
 		return put_name(s);
+	case SPW_OPT_WEIGHTS:
+		return put_weights(s);
 	case SPW_OPT_CHOICE:
 		return put_choice(s);
 	case SPW_OPT_DURATION:

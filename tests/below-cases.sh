@@ -5,4 +5,4 @@
 . tests/functions.sh
 
 mkdir below
-"$top_builddir/tests/below-cases" "$PWD/below" || fail "see above"
+"$top_builddir/tests/below-cases" "$here/below" || fail "see above"

@@ -8,7 +8,8 @@ slow_mount bandwidth=60000000 latency=2
 mount=$scratch/slow
 cd "$mount"
 mkdir "$scratch/tier"
-spilled_flags=(--tiers "ram@16M nvme:$scratch/tier@8M" --include "$mount")
+spilled_flags=(--tiers "ram@16M nvme:$(place "$scratch/tier")@8M"
+	--include "$mount")
 
 # ticks PID: processor time of a process so far, in hundredths of a second.
 ticks()

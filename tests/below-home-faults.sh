@@ -8,7 +8,8 @@ slow_mount bandwidth=20000000 latency=2
 mount=$scratch/slow
 cd "$mount"
 mkdir "$scratch/tier"
-spilled_flags=(--tiers "ram@16M nvme:$scratch/tier@128M" --include "$mount")
+spilled_flags=(--tiers "ram@16M nvme:$(place "$scratch/tier")@128M"
+	--include "$mount")
 
 # through FAULT HEAL ERROR STEP...: most of a file is in the tier when the
 # fault comes; the steps are made while it lasts.

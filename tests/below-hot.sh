@@ -8,7 +8,8 @@ slow_mount
 mount=$scratch/slow
 cd "$mount"
 mkdir "$scratch/tier"
-spilled_flags=(--tiers "ram@16M nvme:$scratch/tier@128M" --include "$mount")
+spilled_flags=(--tiers "ram@16M nvme:$(place "$scratch/tier")@128M"
+	--include "$mount")
 
 # steps STEP...: nothing gets home before they are over.
 steps()

@@ -6,7 +6,7 @@
 . tests/functions.sh
 mkdir "$scratch/tier"
 
-for tiers in ram@16M "ram@16M nvme:$scratch/tier@64M"; do
+for tiers in ram@16M "ram@16M nvme:$(place "$scratch/tier")@64M"; do
 	spilled_flags=(--tiers "$tiers" --drain-delay 10s)
 	spilled "$top_builddir/tests/tier-steps" mix:a:1:0:1M:1K \
 		"save:a:$scratch/a" close:a

@@ -7,6 +7,6 @@
 seconds=3
 [ "${SPILLWAY_CHECK_LONG:-}" != 1 ] || seconds=60
 mkdir below
-"$top_builddir/tests/unit-cache-stress" $seconds "$(date +%s)" "$PWD/below" ||
+"$top_builddir/tests/unit-cache-stress" $seconds "$(date +%s)" "$here/below" ||
 	fail "blocks below are not what was written"
 [ -z "$(find below -name '*.log')" ] || fail "the tier's files were left"

@@ -8,7 +8,8 @@ slow_mount bandwidth=20000000 latency=2
 slow_mount_at tier
 mount=$scratch/slow tier=$scratch/tier
 cd "$mount"
-spilled_flags=(--tiers "ram@16M nvme:$tier@128M" --include "$mount")
+spilled_flags=(--tiers "ram@16M nvme:$(place "$tier")@128M"
+	--include "$mount")
 
 # steps NAME STEP...: what they print goes to $scratch/out.
 steps()

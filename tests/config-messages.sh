@@ -268,6 +268,12 @@ spillway: error: --drain-timeout: cannot read duration "soon"
     ^^^^
     hint: write a number with a unit: us ms s m h d, e.g. 50ms, or none  [E106]
 EOF
+says 1 "$spillway" config --weights 0.5,0.5,0.5 <<'EOF'
+spillway: error: --weights: weights 0.5,0.5,0.5 add up to 1.5, not to 1
+    0.5,0.5,0.5
+    ^^^^^^^^^^^
+    hint: they are for compression time, ratio and decompression time  [E114]
+EOF
 says 1 "$spillway" config --drainer thraed <<'EOF'
 spillway: error: --drainer: "thraed" is not a choice
     thraed

@@ -255,6 +255,11 @@ audit_block(struct spw_me *me, uint32_t i, uint32_t *uses)
 				b->file);
 	if (b->state.nmoving || b->state.moving_slot != SPW_NONE)
 		return complain("block moves still:", i, b->state.nmoving);
+	if (b->state.mask != SPW_NONE &&
+	    (b->state.mask >= map->counts[SPW_POOL_SLOTS] ||
+	     uses[b->state.mask]++ || !b->state.ndirty))
+		return complain("block's mask is not its own:", i,
+				b->state.mask);
 	if (slot == SPW_NONE)
 		return b->state.npresent
 		       ? complain("block without slot:", i, 0) : true;

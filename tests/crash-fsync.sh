@@ -10,5 +10,5 @@ case $(stat -f -c %T .) in
 tmpfs | ramfs) cannot "a tier here would not survive a reboot" ;;
 esac
 mkdir below
-"$top_builddir/tests/crash-fsync" "$shm_dir" "$PWD/below" $rounds ||
+"$top_builddir/tests/crash-fsync" "$shm_dir" "$here/below" $rounds ||
 	fail "an fsync was answered for nothing"

@@ -19,5 +19,5 @@ names=$(grep -rho --include='*.c' 'SPW_FAILPOINT("[a-z-]*"' \
 below=$(echo "$names" | grep -E '^(bring|chunk|fetch|held|spill|store|sync)-')
 mkdir below
 # shellcheck disable=SC2086
-"$top_builddir/tests/crash-points" -b "$PWD/below" "$shm_dir" "$most" $below \
+"$top_builddir/tests/crash-points" -b "$here/below" "$shm_dir" "$most" $below \
 	block-below cut-raised drain-takeover

@@ -14,4 +14,4 @@ fi
 mkdir below
 "$top_builddir/tests/crash-writers" "$shm_dir" "$kills"
 "$top_builddir/tests/crash-writers" "$shm_dir" "$kills_below" "$RANDOM" \
-	"$PWD/below"
+	"$here/below"

@@ -11,6 +11,7 @@ tests_units = \
 	tests/codec-conformance \
 	tests/replay-codec \
 	tests/replay-config \
+	tests/replay-native \
 	tests/replay-object \
 	tests/replay-seed \
 	tests/replay-segment \
@@ -19,6 +20,7 @@ tests_units = \
 	tests/tier-conformance \
 	tests/tier-damage \
 	tests/tier-pmem \
+	tests/unit-advisor \
 	tests/unit-analyze \
 	tests/unit-cache-stress \
 	tests/unit-choose \
@@ -31,8 +33,10 @@ tests_units = \
 	tests/unit-crc32c \
 	tests/unit-filter \
 	tests/unit-io \
+	tests/unit-mask \
 	tests/unit-monitor \
 	tests/unit-names \
+	tests/unit-native \
 	tests/unit-object \
 	tests/unit-object-damage \
 	tests/unit-object-samples \
@@ -62,6 +66,11 @@ tests_tier_damage_SOURCES = \
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
+tests_unit_advisor_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/unit-advisor.c
+tests_unit_advisor_LDADD = libback.la -lm
 tests_unit_analyze_SOURCES = \
 	tests/analyze-data.h \
 	tests/guarded.h \
@@ -106,6 +115,11 @@ tests_tier_pmem_SOURCES = \
 tests_unit_monitor_SOURCES = \
 	tests/guarded.h \
 	tests/unit-monitor.c
+tests_unit_native_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/unit-native.c
+tests_unit_native_LDADD = libback.la -lm -lpthread
 tests_unit_predict_SOURCES = \
 	tests/guarded.h \
 	tests/unit-predict.c
@@ -192,18 +206,22 @@ tests_scripts = \
 	tests/below-home-faults.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
+	tests/below-stall.sh \
 	tests/below-stress.sh \
 	tests/below-tier-faults.sh \
+	tests/cmd-at-exit-agent.sh \
 	tests/cmd-clean.sh \
 	tests/cmd-fsck.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
+	tests/cmd-job-end.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-recover.sh \
 	tests/cmd-run-refuses.sh \
 	tests/cmd-run-signals.sh \
 	tests/cmd-run-status.sh \
 	tests/cmd-run-timeout.sh \
+	tests/cmd-status-tiers.sh \
 	tests/completion.sh \
 	tests/config-denied.sh \
 	tests/config-documents.sh \
@@ -219,6 +237,7 @@ tests_scripts = \
 	tests/io-denied.sh \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
+	tests/native-link.sh \
 	tests/powercut-bb.sh \
 	tests/powercut-chance.sh \
 	tests/powercut-control.sh \
@@ -576,12 +595,14 @@ AM_SH_LOG_FLAGS = -k 10 $(TEST_SECONDS) $(BASH)
 tests_fuzzers = \
 	tests/fuzz-codec \
 	tests/fuzz-config \
+	tests/fuzz-native \
 	tests/fuzz-object \
 	tests/fuzz-seed \
 	tests/fuzz-segment
 tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
+	tests/corpus/native \
 	tests/corpus/object \
 	tests/corpus/objects \
 	tests/corpus/seed \
@@ -612,6 +633,11 @@ tests_replay_config_SOURCES = \
 	tests/guarded.h \
 	tests/replay.h
 tests_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
+tests_replay_native_SOURCES = \
+	tests/fuzz-native.c \
+	tests/guarded.h \
+	tests/replay.h
+tests_replay_native_CPPFLAGS = $(AM_CPPFLAGS) -DSPW_REPLAY
 tests_replay_object_SOURCES = \
 	tests/fuzz-object.c \
 	tests/guarded.h \
@@ -635,6 +661,12 @@ tests_fuzz_config_SOURCES = $(tests_replay_config_SOURCES)
 tests_fuzz_config_CFLAGS = $(fuzz_cflags)
 tests_fuzz_config_LDFLAGS = $(fuzz_link)
 tests_fuzz_config_LDADD = libfuzzed.la
+tests_fuzz_native_SOURCES = $(tests_replay_native_SOURCES)
+tests_fuzz_native_CFLAGS = $(fuzz_cflags)
+tests_fuzz_native_LDFLAGS = $(fuzz_link)
+tests_fuzz_native_LDADD = libfuzzed.la
+EXTRA_tests_fuzz_native_DEPENDENCIES = \
+	$(EXTRA_tests_fuzz_codec_DEPENDENCIES)
 tests_fuzz_object_SOURCES = $(tests_replay_object_SOURCES)
 tests_fuzz_object_CFLAGS = $(fuzz_cflags)
 tests_fuzz_object_LDFLAGS = $(fuzz_link)

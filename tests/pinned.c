@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/spillway.h"
+#include "shm/spillway.h"
 
 int
 main(void)

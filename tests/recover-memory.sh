@@ -13,9 +13,10 @@ head -c 300000 /dev/urandom >"$scratch/new"
 in_tier()
 {
 	head -c 300000 /dev/zero >file
-	rebooted memory "ram@16M nvme:$1@256M" 'synced file "$1"' \
+	rebooted memory "ram@16M nvme:$(place "$1")@256M" 'synced file "$1"' \
 		"$scratch/new"
-	"$spillway" recover --json --tiers "nvme:$1" </dev/null 2>/dev/null |
+	"$spillway" recover --json --tiers "nvme:$(place "$1")" </dev/null \
+		2>/dev/null |
 		sed -n 's/.*"bytes": \([0-9]*\).*/\1/p'
 	rm -rf "$1"/spillway-*
 }

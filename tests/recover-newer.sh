@@ -8,7 +8,7 @@ requires python3 -c 'import os'
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"
-tiers="ram@16M nvme:$scratch/disk@256M"
+tiers="ram@16M nvme:$(place "$scratch/disk")@256M"
 head -c 300000 /dev/urandom >"$scratch/old"
 head -c 300000 /dev/urandom >"$scratch/new"
 cat >"$scratch/write.py" <<'EOF'

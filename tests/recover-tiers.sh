@@ -6,7 +6,7 @@
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"
-tiers="ram@16M nvme:$scratch/disk@256M"
+tiers="ram@16M nvme:$(place "$scratch/disk")@256M"
 
 recover()
 {
@@ -138,7 +138,8 @@ rm -r "$scratch"/disk/*
 # A directory that is not there is said, and a bad list is refused.
 mkdir "$scratch/gone"
 rmdir "$scratch/gone"
-fails_with 4 "$spillway" recover -y --tiers "nvme:$scratch/gone@1G" \
+gone=$(place "$scratch/gone")
+fails_with 4 "$spillway" recover -y --tiers "nvme:$gone@1G" \
 	>out 2>err
 grep -q 'cannot look for shares: No such file.*\[E111\]' err ||
 	fail "$(cat err)"

@@ -68,9 +68,15 @@ spilled_as heir "$program" follow 1 legacy 2>err || fail "$(cat err)"
 grep -q 'dead job dead .*\[W165\]' err || fail "nothing was said: $(cat err)"
 receipt=$scratch/heir.json
 counter_is writes_absorbed 1
+
+# A link that leads to the library stays where its own name has a blank.
+left()
+{
+	find "$shm_dir" -mindepth 2 ! -type l
+}
+
 for i in $(seq 100); do
-	compgen -G "$shm_dir/*/*" >/dev/null || break
+	[ -n "$(left)" ] || break
 	sleep 0.1
 done
-! compgen -G "$shm_dir/*/*" >/dev/null ||
-	fail "left behind: $(ls "$shm_dir"/*)"
+[ -z "$(left)" ] || fail "left behind: $(left)"

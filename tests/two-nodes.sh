@@ -16,8 +16,8 @@ node()
 	mkdir -p "$shm_dir/$1"
 	SPILLWAY_JOB=$1 "$spillway" run --receipt "$scratch/$1.json" \
 		--shm-dir "$shm_dir/$1" --include "$mount" \
-		--tiers "ram@16M nvme:$scratch/tier@128M" -- "$program" \
-		"${@:2}" >"$scratch/$1.out" 2>"$scratch/$1.err" ||
+		--tiers "ram@16M nvme:$(place "$scratch/tier")@128M" -- \
+		"$program" "${@:2}" >"$scratch/$1.out" 2>"$scratch/$1.err" ||
 		fail "$1 ended with $?: $(cat "$scratch/$1.err")"
 }
 
@@ -41,6 +41,11 @@ both()
 
 both 24000000 10000
 receipt=$scratch/one.json
+counter_is bytes_undrained 0
+rm f
+
+# Forty pieces of a block, and every other one of them is another node's.
+both 400000 100
 counter_is bytes_undrained 0
 rm f
 

@@ -123,6 +123,9 @@ test_accepted(void)
 		{ "drain-delay", "1500us", "1500us" },
 		{ "drain-timeout", "none", "none" },
 		{ "drain-timeout", "90m", "90min" },
+		{ "weights", "archive", "archive" },
+		{ "weights", "0.3,.40,0.3", "0.3,.40,0.3" },
+		{ "seed", "/s/seed.json", "/s/seed.json" },
 		{ "verbose", "0", "0" }, { "verbose", "2", "2" },
 		{ "quiet", "on", "yes" }, { "strict", "TRUE", "yes" },
 		{ "disable", "0", "no" }, { "color", "never", "never" },
@@ -373,6 +376,11 @@ test_refused(void)
 		{ "drain-delay", "50", SPW_E103 },
 		{ "drain-timeout", "soon", SPW_E106 },
 		{ "drain-timeout", "99999999999d", SPW_E107 },
+		{ "weights", "fast", SPW_E114 },
+		{ "weights", "0.5,0.5,0.5", SPW_E114 },
+		{ "weights", "0.00000000000000000000000000000000000000000000"
+		  "00000000000000000000,0.5,0.5", SPW_E108 },
+		{ "seed", "seed.json", SPW_E183 },
 		{ "verbose", "3", SPW_E107 }, { "verbose", "-1", SPW_E106 },
 		{ "verbose", "99999999999999999999", SPW_E107 },
 		{ "quiet", "maybe", SPW_E106 }, { "color", "red", SPW_E106 },
@@ -420,6 +428,27 @@ test_color(void)
 	CHECK(!load(NULL, NULL, 0) && !spw_config_color(&cfg, term, -1));
 }
 
+/* The seed's own path, that of the cache, that of the home, or none. */
+static void
+test_seed(void)
+{
+	char cache[] = "XDG_CACHE_HOME=/c", bad[] = "XDG_CACHE_HOME=c";
+	char *both[] = { cache, home, NULL }, *only[] = { bad, home, NULL };
+	char *none[] = { NULL }, path[SPW_CONFIG_PATH], want[96];
+
+	CHECK(!load(none, NULL, 0));
+	CHECK(!spw_config_seed(&cfg, none, path));
+	CHECK(spw_config_seed(&cfg, both, path));
+	CHECK(!strcmp(path, "/c/spillway/seed.json"));
+	snprintf(want, sizeof(want), "%s/.cache/spillway/seed.json", dir);
+	CHECK(spw_config_seed(&cfg, only, path) && !strcmp(path, want));
+	CHECK(!load(none, &(struct spw_config_flag){ "seed", "/s" }, 1));
+	CHECK(spw_config_seed(&cfg, both, path) && !strcmp(path, "/s"));
+	CHECK(!load(none, &(struct spw_config_flag){ "seed", "/dev/null" },
+		    1));
+	CHECK(!spw_config_seed(&cfg, both, path));
+}
+
 static void
 prepare(void)
 {
@@ -455,6 +484,7 @@ main(void)
 	test_refused();
 	test_discretion();
 	test_color();
+	test_seed();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	CHECK(!system(command));
 	return failures != 0;

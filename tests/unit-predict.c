@@ -304,9 +304,22 @@ test_stream(void)
 
 	spw_predict_remove(p, 5);
 	CHECK(isinf(costs->pack[5]) && costs->version != version);
-	/* an unknown class leans on the others, an unknown pool on nothing */
+	/* an unknown class leans on the others for times, once it was seen
+	 * what it stores; an unknown pool on nothing */
 	costs = spw_predict_costs(p, &other);
-	CHECK(isfinite(costs->pack[4]) && isinf(costs->pack[5]));
+	CHECK(isinf(costs->pack[4]) && isinf(costs->pack[5]));
+	o.is_sample = true;
+	o.pack = o.unpack = 0;
+	spw_predict_learn(p, &other, 4, &o);
+	CHECK(isfinite(costs->pack[4]) && isfinite(costs->unpack[4]));
+	CHECK(off_by(costs->stored[4], 4096.0 * o.stored / BLOCK) < 0.2);
+	CHECK(isinf(costs->pack[3]));
+	/* so does the next stream of that class */
+	other.id++;
+	costs = spw_predict_costs(p, &other);
+	CHECK(isfinite(costs->pack[4]) && isinf(costs->pack[3]));
+	o.is_sample = false;
+	o.pack = o.unpack = 1e-3;
 	spw_predict_free(p);
 	p = spw_predict_new(pool, CHOICES);
 	CHECK(p && isinf(spw_predict_costs(p, &s)->pack[4]));

@@ -12,9 +12,9 @@
 
 /* By id; "x" as a module is codec-x.so. */
 static struct spw_codec_slot slots[SPW_CODECS] = {
-	{ SPW_CODEC_NONE, "none", &spw_codec_none, { .text = "built in" } },
+	{ SPW_CODEC_NONE, "none", &spw_codec_none, { .text = "built in" }, 0 },
 #define X(c, number, name, low, high) [number] = \
-	{ number, name, NULL, { .text = "not looked for yet" } },
+	{ number, name, NULL, { .text = "not looked for yet" }, 0 },
 	SPW_CODEC_LINES(X)
 #undef X
 };
@@ -48,12 +48,14 @@ load(struct spw_codec_slot *slot, const char *dir)
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), "codec-%s", slot->name);
-	if (spw_module_open(dir, name, &m, &slot->finding) < 0)
+	slot->error = spw_module_open(dir, name, &m, &slot->finding);
+	if (slot->error < 0)
 		return;
 	if (!m->codec || m->codec->id != slot->id ||
 	    strcmp(m->codec->name, slot->name)) {
 		(void)snprintf(slot->finding.text, sizeof(slot->finding.text),
 			       "%s.so holds another codec", name);
+		slot->error = -ELIBBAD;
 		return;
 	}
 	slot->codec = m->codec;
@@ -101,15 +103,16 @@ spw_codec_by_name(const char *name)
 
 /* A negative lz4 level is an acceleration. */
 static const struct spw_codec_choice pool[] = {
-	{ SPW_CODEC_NONE, 0 },
-	{ SPW_CODEC_LZ4, -8 }, { SPW_CODEC_LZ4, 1 },
-	{ SPW_CODEC_ZSTD, -5 }, { SPW_CODEC_ZSTD, -1 }, { SPW_CODEC_ZSTD, 1 },
-	{ SPW_CODEC_ZSTD, 3 }, { SPW_CODEC_ZSTD, 6 }, { SPW_CODEC_ZSTD, 12 },
-	{ SPW_CODEC_ZSTD, 19 },
-	{ SPW_CODEC_BROTLI, 1 }, { SPW_CODEC_BROTLI, 4 },
-	{ SPW_CODEC_BROTLI, 9 },
-	{ SPW_CODEC_DEFLATE, 1 }, { SPW_CODEC_DEFLATE, 6 },
-	{ SPW_CODEC_LZMA, 0 }, { SPW_CODEC_LZMA, 6 },
+	{ SPW_CODEC_NONE, 0, UINT16_MAX },
+	{ SPW_CODEC_LZ4, -8, 1200 }, { SPW_CODEC_LZ4, 1, 600 },
+	{ SPW_CODEC_ZSTD, -5, 600 }, { SPW_CODEC_ZSTD, -1, 450 },
+	{ SPW_CODEC_ZSTD, 1, 350 }, { SPW_CODEC_ZSTD, 3, 220 },
+	{ SPW_CODEC_ZSTD, 6, 100 }, { SPW_CODEC_ZSTD, 12, 30 },
+	{ SPW_CODEC_ZSTD, 19, 3 },
+	{ SPW_CODEC_BROTLI, 1, 250 }, { SPW_CODEC_BROTLI, 4, 80 },
+	{ SPW_CODEC_BROTLI, 9, 15 },
+	{ SPW_CODEC_DEFLATE, 1, 150 }, { SPW_CODEC_DEFLATE, 6, 70 },
+	{ SPW_CODEC_LZMA, 0, 20 }, { SPW_CODEC_LZMA, 6, 3 },
 };
 
 const struct spw_codec_choice *

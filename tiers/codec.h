@@ -76,6 +76,7 @@ struct spw_codec_slot {
 	const char *name;
 	const struct spw_codec *codec;		/* NULL: not to be had */
 	struct spw_finding finding;		/* library in use, or why not */
+	int error;				/* -ENOENT: it was not built */
 };
 
 /* Open what there is in the module directory (NULL: look for it, see
@@ -99,6 +100,8 @@ const struct spw_codec *spw_codec_by_name(const char *name);
 struct spw_codec_choice {
 	uint8_t id;
 	int8_t level;
+	uint16_t speed;			/* of packing, MB/s, on most data and
+					 * machines within a factor of four */
 };
 
 const struct spw_codec_choice *spw_codec_pool(size_t i);

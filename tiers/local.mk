@@ -3,6 +3,8 @@
 
 # Linked into the engine and the command.
 tiers_sources = \
+	tiers/apart.c \
+	tiers/apart.h \
 	tiers/bb.c \
 	tiers/codec-ctx.c \
 	tiers/codec-none.c \

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shm/util.h"
+
 enum { HOLD_US = 20000 };
 
 static const int taken[] = {
@@ -168,6 +170,8 @@ spw_child_step(struct spw_child *c, int64_t us)
 	if (c->ended && us == 0)
 		return 0;
 	sig = wait_signal(c, us, &info);
+	if (sig == SIGTERM && !c->told)
+		c->told = spw_now_ms();
 	if (sig == SIGCHLD) {
 		look(c);
 		return 0;

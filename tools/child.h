@@ -13,6 +13,7 @@ struct spw_child {
 	pid_t pid;
 	int status;			/* as the shell counts it, when ended */
 	bool ended;
+	int64_t told;			/* ms: when SIGTERM came first; 0: not */
 	sigset_t waited, before;	/* signals we take, and the old mask */
 	bool ignores_chld;		/* as we found SIGCHLD */
 	struct rlimit files;		/* as we found it */

@@ -12,6 +12,7 @@
 #include "shm/util.h"
 #include "tools/args.h"
 #include "tools/commands.h"
+#include "tools/homing.h"
 #include "tools/segments.h"
 
 enum {
@@ -123,7 +124,10 @@ serve(struct spw_map *map, struct spw_drainer *d)
 		if (now - quiet_since >= GRACE_MS && spw_segment_remove(map))
 			return;
 	}
-	/* Told to go: what does not move now is left to `recover`. */
+	/* Told to go, perhaps to be killed soon: what can be made safe is,
+	 * first. What does not move then is left to `recover`. */
+	(void)spw_homing_save(map);
+	(void)spw_drainer_serve(d, 1);
 	if (spw_drainer_finish(d, -1) == 0)
 		(void)spw_segment_remove(map);
 }

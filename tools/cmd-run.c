@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shm/files.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tools/args.h"
@@ -23,6 +24,7 @@
 #include "tools/jobname.h"
 #include "tools/join.h"
 #include "tools/keeper.h"
+#include "tools/levels.h"
 #include "tools/library.h"
 #include "tools/program.h"
 #include "tools/receipt.h"
@@ -32,6 +34,7 @@ enum {
 	NOT_HOME = 122, FAILED = 125, NOT_EXECUTABLE = 126, NOT_FOUND = 127,
 	FIRST_LOOK_MS = 100, LAST_LOOK_MS = 1000,	/* for the library */
 	LEAVE_MS = 10000, HASTE_MS = 100,
+	PART_MS = 5000,			/* to leave, before we are killed */
 	STRAGGLE_MS = 500, SLICE_MS = 5,
 };
 
@@ -60,6 +63,8 @@ struct run {
 	double began;
 	bool speaks;			/* for the whole job */
 	bool checked;			/* whether it has the library */
+	bool hurried;			/* the drainer was told of SIGTERM */
+	bool safe;			/* what is not home is, in a tier */
 };
 
 static int
@@ -180,6 +185,16 @@ enter_segment(struct run *r, char **envp)
 	return say(r, &d, FAILED);
 }
 
+/* What the drainer found when it opened the tiers. */
+static int
+look_at_tiers(struct run *r)
+{
+	unsigned n = spw_levels_warn(&r->joined.map, r->args.color,
+				     !r->speaks || r->args.cfg.quiet);
+
+	return n && r->args.cfg.strict ? FAILED : -1;
+}
+
 static int
 start_program(struct run *r, char **envp)
 {
@@ -211,13 +226,63 @@ look_for_library(struct run *r)
 	say(r, &d, 0);
 }
 
+/* When we must be gone, after SIGTERM; ms, negative: not known. A program
+ * that was told to end, and did not, was not meant to. */
+static int64_t
+last_moment(const struct run *r)
+{
+	int64_t wait = (int64_t)(r->args.cfg.kill_wait / 1000000);
+
+	if (!r->child.told || r->child.told + wait < spw_now_ms())
+		return -1;
+	return r->child.told + wait - SPW_MIN(PART_MS, wait / 2);
+}
+
+/* SIGTERM foretells the end: nothing rests from now on, and what is there is
+ * made safe, whatever time the program takes. */
+static void
+heed_term(struct run *r)
+{
+	struct spw_map *map = &r->joined.map;
+
+	if (r->hurried || last_moment(r) < 0)
+		return;
+	r->hurried = true;
+	atomic_store(&map->seg->hurry_until, r->child.told +
+		     (int64_t)(r->args.cfg.kill_wait / 1000000));
+	(void)spw_homing_save(map);
+}
+
 static void
 wait_for_program(struct run *r)
 {
 	while (!r->child.ended) {
 		spw_child_step(&r->child, r->checked ? 1000000 : 100000);
 		look_for_library(r);
+		heed_term(r);
 	}
+}
+
+/* Slurm may kill without a word when the time of the job is over. */
+static bool
+is_end_near(const struct run *r)
+{
+	const struct spw_seg_fixed *fixed = &r->joined.map.fixed;
+
+	return fixed->ends && spw_file_time() / 1000000 >
+	       fixed->ends / 1000000 - (int64_t)fixed->margin_ms;
+}
+
+/* What cannot be home in time is to be found again. */
+static void
+heed_end(struct run *r, struct spw_homing *h)
+{
+	int64_t last = last_moment(r);
+
+	if (last >= 0 && (h->deadline < 0 || last < h->deadline))
+		h->deadline = last;
+	if (last >= 0 || is_end_near(r))
+		spw_homing_secure(h);
 }
 
 /* 0: home; negative: why not. */
@@ -237,15 +302,17 @@ wait_for_home(struct run *r)
 	while (status == 0) {
 		int sig;
 
+		heed_end(r, &h);
 		status = spw_homing_step(&h);
 		if (status)
 			break;
 		sig = spw_child_step(&r->child, spw_homing_pause(&h));
 		/* SIGTERM and SIGHUP foretell the end: there is nothing
-		 * better to do than to go on. */
+		 * better to do than to go on for as long as we can. */
 		if (sig == SIGINT || sig == SIGQUIT)
 			status = -EINTR;
 	}
+	r->safe = spw_homing_is_safe(&h);
 	spw_homing_end(&h);
 	return status < 0 ? status : 0;
 }
@@ -264,7 +331,10 @@ report_left(const struct run *r, const struct spw_receipt *receipt,
 	if (receipt->left.err)
 		spw_diag_cause(&d, ": %s", spw_diag_errno(receipt->left.err));
 	else if (why == -ETIMEDOUT)
-		spw_diag_cause(&d, " after --drain-timeout");
+		spw_diag_cause(&d, r->child.told ? " before the job is killed"
+			       : " after --drain-timeout");
+	if (r->safe)
+		spw_diag_cause(&d, "; safe in tiers");
 	if (how == SPW_AGENT_STARTED)
 		spw_diag_cause(&d, "; an agent goes on (pid %u)",
 			       (unsigned)agent);
@@ -318,6 +388,21 @@ leave_segment(struct run *r, bool in_haste, pid_t *ret_agent)
 	}
 }
 
+/* As it was asked for: at-exit = agent. */
+static void
+report_agent(const struct run *r, const struct spw_receipt *receipt,
+	     pid_t agent)
+{
+	char bytes[SPW_SHOW_MAX], files[SPW_SHOW_MAX];
+
+	fprintf(stderr, "spillway: %s in %s not home yet, ",
+		spw_show_size(receipt->left.bytes, bytes),
+		spw_show_count(receipt->left.files, "file", files));
+	if (agent)
+		fprintf(stderr, "agent %d goes on: ", (int)agent);
+	fprintf(stderr, "spillway drain --wait %s\n", r->args.cfg.job);
+}
+
 static void
 report(struct run *r, const struct spw_receipt *receipt,
        enum spw_handover how, pid_t agent, int why)
@@ -326,6 +411,8 @@ report(struct run *r, const struct spw_receipt *receipt,
 		spw_receipt_print(receipt);
 	if (why < 0)
 		report_left(r, receipt, how, agent, why);
+	else if (receipt->left.bytes && r->speaks && !r->args.cfg.quiet)
+		report_agent(r, receipt, agent);
 	else if (how == SPW_AGENT_STARTED && r->speaks && !r->args.cfg.quiet)
 		fprintf(stderr, "spillway: processes of job %s live on; "
 			"agent %d drains for them\n", r->args.cfg.job,
@@ -357,16 +444,20 @@ conclude(struct run *r)
 	struct spw_receipt receipt = {
 		.job = r->args.cfg.job, .exit_status = r->child.status,
 	};
+	bool leaves = r->args.cfg.at_exit == SPW_AT_EXIT_AGENT;
 	enum spw_handover how;
 	pid_t agent = 0;
 	int why;
 
 	wait_for_stragglers(map);
-	why = wait_for_home(r);
+	why = leaves ? 0 : wait_for_home(r);
 	receipt.drainer = spw_segment_host_name(
 		atomic_load(&map->seg->drainer_host));
-	how = leave_segment(r, why < 0, &agent);
+	how = leave_segment(r, leaves || why < 0, &agent);
+	if (leaves && how == SPW_LEFT_ALONE)
+		why = -ECHILD;		/* no agent can be had */
 	spw_receipt_fill(map, &receipt);
+	receipt.safe = r->safe;
 	receipt.seconds = spw_show_clock() - r->began;
 	if (!receipt.left.bytes)
 		why = 0;		/* it came home while we left */
@@ -385,7 +476,9 @@ start_all(struct run *r, char **envp)
 		status = enter_segment(r, envp);
 	if (status >= 0)
 		return status;
-	status = find_library(r);
+	status = look_at_tiers(r);
+	if (status < 0)
+		status = find_library(r);
 	if (status < 0) {
 		err = start_program(r, envp);
 		if (!err)

@@ -10,6 +10,7 @@
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/json.h"
+#include "tools/levels.h"
 #include "tools/show.h"
 
 static const char usage[] =
@@ -99,6 +100,21 @@ put_job(const struct spw_segment *s)
 }
 
 static void
+put_tiers(const struct spw_segment *s)
+{
+	static struct spw_levels levels;
+	char below[SPW_SHOW_MAX];
+
+	if (s->state == SPW_SEGMENT_UNREADABLE)
+		return;
+	spw_levels_see(&s->map, &levels);
+	spw_levels_show(&levels);
+	if (s->left.below)
+		printf("  %s in tiers and not home\n",
+		       spw_show_size(s->left.below, below));
+}
+
+static void
 put_why(const struct spw_segment *s)
 {
 	char path[SPW_FILE_PATH + 1];
@@ -146,11 +162,14 @@ static void
 put_json_readable(struct spw_json *j, const struct spw_segment *s, bool why)
 {
 	const struct spw_seg *seg = s->map.seg;
+	static struct spw_levels levels;
 
+	spw_levels_see(&s->map, &levels);
 	spw_json_number(j, "processes", s->folk.programs);
 	spw_json_number(j, "ram_used", ram_used(&s->map));
 	spw_json_number(j, "ram_capacity", ram_cap(&s->map));
 	spw_json_number(j, "dirty_bytes", s->left.bytes);
+	spw_json_number(j, "below_bytes", s->left.below);
 	spw_json_number(j, "files_not_home", s->left.files);
 	spw_json_number(j, "bytes_home", atomic_load(&seg->bytes_home));
 	if (s->has_drainer) {
@@ -163,6 +182,7 @@ put_json_readable(struct spw_json *j, const struct spw_segment *s, bool why)
 	}
 	if (s->left.err)
 		spw_json_string(j, "error", strerror(s->left.err));
+	spw_levels_put(&levels, j);
 	spw_json_open(j, "bypass", '{');
 	for (unsigned i = SPW_BYPASS_NONE + 1; i < SPW_BYPASS_COUNT; i++)
 		if (atomic_load(&seg->bypasses[i]))
@@ -213,6 +233,7 @@ put_table(const struct spw_chosen *c, bool why)
 	       "DRAINER", "ERROR");
 	for (size_t i = 0; i < c->n; i++) {
 		put_job(&c->list[i]);
+		put_tiers(&c->list[i]);
 		if (why)
 			put_why(&c->list[i]);
 	}

@@ -85,6 +85,34 @@ spw_homing_step(struct spw_homing *h)
 	return 0;
 }
 
+uint32_t
+spw_homing_save(struct spw_map *map)
+{
+	uint32_t ticket = atomic_fetch_add(&map->seg->save_asked, 1) + 1;
+
+	spw_gate_hurry(map);
+	return ticket;
+}
+
+void
+spw_homing_secure(struct spw_homing *h)
+{
+	if (h->secures)
+		return;
+	h->secures = true;
+	h->save = spw_homing_save(h->map);
+}
+
+bool
+spw_homing_is_safe(const struct spw_homing *h)
+{
+	const struct spw_seg *seg = h->map->seg;
+
+	return h->secures &&
+	       (int32_t)(atomic_load(&seg->save_done) - h->save) >= 0 &&
+	       !atomic_load(&seg->save_err);
+}
+
 int64_t
 spw_homing_pause(const struct spw_homing *h)
 {

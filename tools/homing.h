@@ -20,6 +20,8 @@ struct spw_homing {
 	uint64_t least;			/* bytes left at best */
 	int err;			/* positive: why it does not move */
 	bool failed;			/* the last round of asks did */
+	uint32_t save;			/* ticket of spw_homing_secure */
+	bool secures;			/* it was called */
 };
 
 int spw_homing_begin(struct spw_homing *h, struct spw_map *map,
@@ -28,6 +30,18 @@ int spw_homing_begin(struct spw_homing *h, struct spw_map *map,
 /* 1: home. 0: call again after spw_homing_pause microseconds. -ETIMEDOUT;
  * -EIO: it does not move, err says why. */
 int spw_homing_step(struct spw_homing *h);
+
+/* Nobody knows how long we have got: what is not home is to be safe in a tier
+ * meanwhile. Once. */
+void spw_homing_secure(struct spw_homing *h);
+
+/* Whether all that was not home then is safe by now. */
+bool spw_homing_is_safe(const struct spw_homing *h);
+
+/* Asks the drainer for just that; the ticket is served as far as
+ * seg.save_done. */
+uint32_t spw_homing_save(struct spw_map *map);
+
 int64_t spw_homing_pause(const struct spw_homing *h);
 
 void spw_homing_end(struct spw_homing *h);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shm/jobend.h"
 #include "shm/machine.h"
 #include "shm/proc.h"
 #include "shm/sys.h"
@@ -197,6 +198,8 @@ spw_join(struct spw_config *cfg, const struct spw_tierlist *tiers,
 	struct spw_seg_request req = {
 		.dir = cfg->shm_dir, .job = cfg->job, .bytes = bytes,
 		.delay_ms = (uint32_t)(cfg->drain_delay / 1000000),
+		.ends = spw_jobend_find(environ),
+		.margin_ms = (uint32_t)(cfg->drain_margin / 1000000),
 		.tiers = below, .below = spw_tierspec_below(tiers),
 	};
 

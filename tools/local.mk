@@ -36,6 +36,8 @@ tools_sources = \
 	tools/json.h \
 	tools/keeper.c \
 	tools/keeper.h \
+	tools/levels.c \
+	tools/levels.h \
 	tools/library.c \
 	tools/library.h \
 	tools/program.c \
@@ -85,7 +87,7 @@ EXTRA_DIST += \
 	tools/tiledb-library
 
 pkgconfigdir = $(libdir)/pkgconfig
-nodist_pkgconfig_DATA = tools/spillway.pc
+nodist_pkgconfig_DATA = tools/spillway.pc tools/spillway-engine.pc
 
 # Completions are installed under the names that the shells look for.
 

@@ -14,6 +14,7 @@ struct spw_receipt {
 	uint64_t requests_down, bytes_down, stored_down;	/* to tiers */
 	uint64_t requests_up, bytes_up, syncs_down;
 	uint64_t bypasses[SPW_BYPASS_COUNT];
+	bool safe;			/* what is left is, in a tier */
 	double seconds;
 	int exit_status;
 };

@@ -7,18 +7,16 @@
 #include <string.h>
 
 #include "shm/blocks.h"
+#include "shm/mask.h"
 #include "shm/util.h"
 
 static uint64_t
-dirty_bytes(const struct spw_block_state *s)
+dirty_bytes(const struct spw_map *map, const struct spw_block_state *s)
 {
-	uint64_t n = 0;
+	struct spw_mask all;
 
-	for (unsigned i = 0; i < SPW_MIN(s->ndirty, SPW_RANGES); i++)
-		n += (uint64_t)(s->dirty.r[i].to - s->dirty.r[i].from);
-	for (unsigned i = 0; i < SPW_MIN(s->nmoving, SPW_RANGES); i++)
-		n += (uint64_t)(s->moving.r[i].to - s->moving.r[i].from);
-	return SPW_MIN(n, SPW_BLOCK_SIZE);
+	spw_mask_unhomed(map, s, &all);
+	return spw_mask_count(&all);
 }
 
 static void
@@ -33,7 +31,7 @@ count(const struct spw_map *map, uint64_t *bytes)
 
 		if (atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
 		    SPW_IN_USE && b->file < map->counts[SPW_POOL_FILES])
-			bytes[b->file] += dirty_bytes(&b->state);
+			bytes[b->file] += dirty_bytes(map, &b->state);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include "shm/blocks.h"
 #include "shm/crc32c.h"
+#include "shm/mask.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -54,25 +55,23 @@ take_block(const struct spw_map *map, const struct spw_block *b,
 {
 	uint64_t size = atomic_load(&map->files[b->file].size);
 	uint64_t base = b->number << SPW_BLOCK_SHIFT;
+	uint32_t from = 0, to;
+	struct spw_mask dirty;
 	int r = 0;
 
 	if (b->state.slot >= map->counts[SPW_POOL_SLOTS])
 		return 0;
-	for (unsigned i = 0; r == 0 && i < SPW_MIN(b->state.ndirty,
-						   SPW_RANGES); i++) {
-		uint64_t from = b->state.dirty.r[i].from;
-		uint64_t to = SPW_MIN(b->state.dirty.r[i].to, SPW_BLOCK_SIZE);
+	spw_mask_dirty(map, &b->state, &dirty);
+	for (; r == 0 && spw_mask_next(&dirty, &from, &to); from = to) {
+		uint32_t n;
 
-		if (base >= size)
+		if (base + from >= size)
 			break;
-		to = SPW_MIN(to, size - base);
-		if (to <= from)
-			continue;
+		n = (uint32_t)SPW_MIN((uint64_t)to, size - base) - from;
 		r = add(p, &(struct proof){
-			.file = b->file, .at = base + from,
-			.n = (uint16_t)(to - from),
+			.file = b->file, .at = base + from, .n = (uint16_t)n,
 			.crc = spw_crc32c(0, spw_slot(map, b->state.slot) +
-					  from, to - from),
+					  from, n),
 		});
 	}
 	return r;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* weights.h -- what matters to the user: time to pack, space, time to read */
 
-#ifndef SPW_PLANNER_WEIGHTS_H
-#define SPW_PLANNER_WEIGHTS_H
+#ifndef SPW_SHM_WEIGHTS_H
+#define SPW_SHM_WEIGHTS_H
 
 #include <stddef.h>
 
-/* Three shares of one whole.  What each of them weighs is in choose.h. */
+#define SPW_WEIGHTS_LEN 64		/* bytes of a text, with its end */
+
+/* Three shares of one whole.  What each of them weighs is in
+ * planner/choose.h.
+ */
 struct spw_weights {
 	double compress;
 	double ratio;

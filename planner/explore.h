@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* explore.h -- which ways to try on data of which little is known */
+
+/* Trials cost time that is better spent on packing, so
+ *
+ *	every filter that suits the data is tried once, behind a quick codec,
+ *	on samples; nothing else is, if none of them saves anything;
+ *	other codecs are tried behind the best of these filters, quick ones
+ *	first, as long as one could win if it stored nothing at all;
+ *	the best is tried on a whole block, until the best is one that was.
+ *
+ * All of this happens when the first data of a class comes along.  Other
+ * streams of the class start from what was learned, if a sample of them is
+ * as usual there.  Later on, the second best is tried on a
+ * block after 32 blocks of a stream, after 64 more, 128 more, ...
+ *
+ * An explorer belongs to one thread.
+ */
+
+#ifndef SPW_PLANNER_EXPLORE_H
+#define SPW_PLANNER_EXPLORE_H
+
+#include "planner/analyze.h"
+#include "planner/choose.h"
+#include "planner/predict.h"
+#include "planner/ways.h"
+
+struct spw_explorer;
+
+/* ways, predictor and chooser are the advisor's and outlive it.  present:
+ * the ways whose codecs are there.
+ */
+int spw_explore_new(const struct spw_ways *ways, uint64_t present,
+		    struct spw_predictor *predictor,
+		    struct spw_chooser *chooser,
+		    struct spw_explorer **ret_explorer);
+void spw_explore_free(struct spw_explorer *e);		/* takes NULL */
+
+struct spw_explored {			/* data that is to be placed */
+	const struct spw_stream *stream;
+	const struct spw_traits *traits;
+	const uint8_t *data;
+	size_t n;
+	uint64_t may;			/* ways that some tier would take */
+};
+
+/* The weights are others: what was not worth a trial may be now. */
+void spw_explore_renew(struct spw_explorer *e);
+
+/* Tries what is due; the predictor learns from it.  True: it did. */
+bool spw_explore(struct spw_explorer *e, const struct spw_explored *x);
+
+#endif

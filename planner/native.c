@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* native.c -- the functions of spillway.h that pack bytes in memory */
+
+/* Each thread has an advisor, a packer and scratch memory of its own, made
+ * when it first calls and freed when it ends.  What all share is the settings
+ * as they were at the first call, and the weights.
+ *
+ * The advisor wants to know where packed bytes go.  We do not, so it is told
+ * of one tier without limits that is as fast as a process's share of a common
+ * file system.
+ */
+
+#include "planner/advisor.h"
+#include "planner/buffer.h"
+#include "planner/trial.h"
+#include "shm/conf.h"
+#include "shm/spillway.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SPEED 50e6		/* bytes a second */
+
+struct spw_native {
+	struct spw_advisor *advisor;
+	struct spw_packer *packer;
+	uint8_t *scratch;
+	unsigned weighed;		/* weights_version it knows */
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t at_exit;		/* for its destructor alone */
+static bool has_key;
+static char seed[SPW_CONFIG_PATH];	/* "": none */
+static bool has_said;			/* the advisor's notes; under lock */
+static struct spw_weights weights;	/* under lock */
+static _Atomic unsigned weights_version;
+static __thread struct spw_native *own;
+
+static void
+release(void *native)
+{
+	struct spw_native *n = native;
+
+	spw_advisor_free(n->advisor);
+	spw_packer_free(n->packer);
+	free(n->scratch);
+	free(n);
+	own = NULL;
+}
+
+/* Settings that cannot be read are said once and left at what is built in. */
+static void
+read_settings(void)
+{
+	struct spw_config *cfg = malloc(sizeof(*cfg));
+	struct spw_diags *diags = malloc(sizeof(*diags));
+	const char *text = "balanced";
+	char why[SPW_DIAG_MAX];
+	size_t n;
+
+	if (cfg && diags && !spw_config_load(&(struct spw_config_source){
+		    .envp = environ }, cfg, diags)) {
+		text = cfg->weights;
+		if (!spw_config_seed(cfg, environ, seed))
+			seed[0] = '\0';
+	} else if (diags && diags->n) {
+		n = spw_diag_oneline(&diags->at[diags->n - 1],
+				     "the settings are not used", why,
+				     sizeof(why));
+		(void)!write(STDERR_FILENO, why, n);
+	}
+	(void)spw_weights_parse(text, &weights, why, sizeof(why));
+	free(cfg);
+	free(diags);
+}
+
+static void
+start(void)
+{
+	has_key = !pthread_key_create(&at_exit, release);
+	read_settings();
+}
+
+static void
+say(const struct spw_advisor *a)
+{
+	const char *note;
+
+	for (unsigned i = 0; !has_said && (note = spw_advisor_note(a, i)); i++)
+		(void)dprintf(STDERR_FILENO, "spillway: %s\n", note);
+	has_said = true;
+}
+
+static int
+build(struct spw_native *n)
+{
+	struct spw_advisor_setup setup = {
+		.seed = seed[0] ? seed : NULL, .weights = weights,
+	};
+	int r = spw_advisor_new(&setup, &n->advisor);
+
+	if (r < 0)
+		return r;
+	say(n->advisor);
+	n->weighed = weights_version;
+	n->scratch = aligned_alloc(64, spw_round_up(
+		spw_object_bound(0, SPW_BUFFER_PIECE), 64));
+	r = spw_packer_new(&n->packer);
+	if (r < 0 || !n->scratch)
+		return -ENOMEM;
+	return spw_advisor_add(n->advisor, &(struct spw_monitored){
+		.capacity = UINT64_MAX, .write_bw = SPEED, .read_bw = SPEED,
+		.choices = SPW_CHOICES_ALL,
+	});
+}
+
+/* This thread's; NULL: no memory. */
+static struct spw_native *
+mine(void)
+{
+	struct spw_native *n;
+	int r;
+
+	if (own)
+		return own;
+	if (pthread_once(&once, start) || !has_key ||
+	    !(n = calloc(1, sizeof(*n))))
+		return NULL;
+	pthread_mutex_lock(&lock);
+	r = build(n);
+	pthread_mutex_unlock(&lock);
+	if (r < 0 || pthread_setspecific(at_exit, n)) {
+		release(n);
+		return NULL;
+	}
+	own = n;
+	return n;
+}
+
+static void
+weigh(struct spw_native *n)
+{
+	struct spw_weights w;
+	unsigned version = weights_version;
+
+	if (n->weighed == version)
+		return;
+	pthread_mutex_lock(&lock);
+	w = weights;
+	version = weights_version;
+	pthread_mutex_unlock(&lock);
+	spw_advisor_weigh(n->advisor, &w);
+	n->weighed = version;
+}
+
+static ssize_t
+answer(int64_t r)
+{
+	if (r >= 0)
+		return (ssize_t)r;
+	errno = (int)-r;
+	return -1;
+}
+
+size_t
+spillway_compress_bound(size_t n)
+{
+	return spw_buffer_bound(n);
+}
+
+/* Packs a piece as advised into scratch and learns from it. */
+static int64_t
+pack_piece(struct spw_native *n, struct spw_buffer_at *at, const uint8_t *src,
+	   size_t len)
+{
+	static const struct spw_object_pack raw = { .codec = SPW_CODEC_NONE };
+	struct spw_advice advice;
+	bool is_advised = len &&
+		!spw_advisor_ask(n->advisor, 0, src, len, at->offset, NULL,
+				 SPW_ADVISOR_TIERS, &advice);
+	double start = spw_trial_clock();
+	int64_t r = spw_buffer_pack(n->packer, at, is_advised ?
+				    &advice.piece[0].pack : &raw, n->scratch,
+				    src, len);
+
+	if (r > 0 && is_advised)
+		spw_advisor_learn(n->advisor, &advice, 0,
+				  &(struct spw_observed){
+			.bytes = len,
+			.stored = (uint64_t)r - spw_buffer_head(len),
+			.pack = spw_trial_clock() - start,
+		});
+	return r;
+}
+
+static int64_t
+compress(struct spw_native *n, uint8_t *dst, size_t cap, const uint8_t *src,
+	 size_t len)
+{
+	struct spw_buffer_at at = { .total = len };
+	size_t used = 0;
+	int64_t r;
+
+	weigh(n);
+	do {
+		size_t piece = SPW_MIN(len - at.offset, SPW_BUFFER_PIECE);
+
+		r = pack_piece(n, &at, src + at.offset, piece);
+		if (r < 0)
+			return r;
+		if ((size_t)r > cap - used)
+			return -ENOSPC;
+		memcpy(dst + used, n->scratch, (size_t)r);
+		used += (size_t)r;
+	} while (at.offset < len);
+	return (int64_t)used;
+}
+
+ssize_t
+spillway_compress(void *dst, size_t cap, const void *src, size_t n)
+{
+	struct spw_native *native;
+
+	if (n > SPW_BUFFER_MAX)
+		return answer(-EINVAL);
+	native = mine();
+	return answer(native ? compress(native, dst, cap, src, n) : -ENOMEM);
+}
+
+/* Goes over the pieces; unpacks them too if there is a packer. */
+static int64_t
+walk(struct spw_packer *packer, void *scratch, uint8_t *dst, size_t cap,
+     const uint8_t *src, size_t n)
+{
+	struct spw_buffer_at at = { .total = 0 };
+	struct spw_object_part part;
+	struct spw_object o;
+	uint64_t bad;
+	int r;
+
+	do {
+		uint64_t before = at.offset;
+
+		r = spw_buffer_look(&at, src, n, scratch, &o);
+		if (!r && packer && at.total > cap)
+			r = -ENOSPC;
+		if (!r && packer) {
+			spw_object_part(&o, 0, o.length, &part);
+			r = spw_object_decode(packer, &o, &part,
+					      src + o.payload_at,
+					      dst + before, &bad);
+		}
+		if (r < 0)
+			return r;
+		src += o.stored;
+		n -= o.stored;
+	} while (at.offset < at.total);
+	return n ? -EBADMSG : (int64_t)at.total;
+}
+
+ssize_t
+spillway_decompress(void *dst, size_t cap, const void *src, size_t n)
+{
+	struct spw_native *native = mine();
+
+	return answer(native ? walk(native->packer, native->scratch, dst, cap,
+				    src, n) : -ENOMEM);
+}
+
+ssize_t
+spillway_decompressed_size(const void *src, size_t n)
+{
+	struct spw_native *native = mine();
+
+	return answer(native ? walk(NULL, native->scratch, NULL, 0, src, n)
+			     : -ENOMEM);
+}
+
+int
+spillway_weigh(const char *text)
+{
+	struct spw_weights w;
+	char why[160];
+
+	if (pthread_once(&once, start))
+		return (int)answer(-ENOMEM);
+	if (!text || spw_weights_parse(text, &w, why, sizeof(why)) < 0)
+		return (int)answer(-EINVAL);
+	pthread_mutex_lock(&lock);
+	weights = w;
+	atomic_fetch_add(&weights_version, 1);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}

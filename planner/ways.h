@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ways.h -- the ways to pack that are chosen from, and which fit the data */
+
+/* A way is a codec at a level behind a filter.  The width of the filter's
+ * items is not part of it but comes from the data: shuffles take whole
+ * records where there are any, else numbers; differences take numbers.  So
+ * what was learned of a way holds for data of every width.
+ */
+
+#ifndef SPW_PLANNER_WAYS_H
+#define SPW_PLANNER_WAYS_H
+
+#include "planner/analyze.h"
+#include "planner/choice.h"
+#include "tiers/codec.h"
+#include "tiers/object.h"
+
+struct spw_ways {
+	unsigned n;			/* the first packs nothing */
+	struct spw_choice at[SPW_CHOICES_MAX];
+	uint16_t speed[SPW_CHOICES_MAX];	/* as in spw_codec_choice */
+};
+
+/* The codecs that tiers are pinned to, then those of the pool, each with all
+ * filters; the slowest with the fewest.
+ */
+void spw_ways_fill(struct spw_ways *ways, const struct spw_codec_choice *pins,
+		   unsigned n_pins);
+
+/* Ways that make sense for the data, and those of a codec at a level; a bit
+ * each, and raw among them in any case.
+ */
+uint64_t spw_ways_fit(const struct spw_ways *ways,
+		      const struct spw_traits *traits);
+uint64_t spw_ways_of(const struct spw_ways *ways,
+		     const struct spw_codec_choice *pin);
+
+/* One of them, as an object is told. */
+struct spw_object_pack spw_ways_pack(const struct spw_choice *way,
+				     const struct spw_traits *traits);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spillway.h -- what a program may ask Spillway, if it knows of it */
+
+/*
+ * Programs need none of this: it is for those who want to know more. The
+ * functions about files lie in libspillway.so. Link with it (pkg-config
+ * --libs spillway) or, to run with and without, leave it out: the declarations
+ * are weak, so a function's address is NULL when Spillway is not preloaded.
+ *
+ *	if (spillway_flush)
+ *		spillway_flush(fd);
+ *
+ * The functions that pack bytes in memory lie in libspillway-engine.so
+ * (pkg-config --libs spillway-engine), which wraps nothing and needs no
+ * preload.
+ */
+#ifndef SPILLWAY_H
+#define SPILLWAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SPILLWAY_API __attribute__((weak, visibility("default")))
+
+struct spillway_info {
+	uint32_t size;			/* of this struct; set by the caller */
+	uint32_t managed;		/* 1: Spillway knows the file */
+	uint32_t cached;		/* 1: it serves it from memory now */
+	uint32_t pinned;
+	uint64_t bytes_cached;		/* in memory */
+	uint64_t bytes_dirty;		/* of these, not home yet */
+	char bypass[32];		/* why the kernel serves it, or "" */
+};
+
+/* Returns when everything written to fd's file before the call is home; with
+ * -1, everything of all files of the job. 0, or -1 with errno of the
+ * write-back. Not a promise against power loss: fsync gives that. */
+SPILLWAY_API int spillway_flush(int fd);
+
+/* What Spillway knows about fd. 0, or -1 with EBADF, or EINVAL for a size
+ * that is not known. */
+SPILLWAY_API int spillway_query(int fd, struct spillway_info *ret_info);
+
+/* Keeps what is cached of fd's file in memory (pin 1), or lets it go as need
+ * be (0), as long as the job has the file open. 0, or -1 with EBADF when the
+ * file is not managed. */
+SPILLWAY_API int spillway_pin(int fd, int pin);
+
+#define SPILLWAY_ENGINE __attribute__((visibility("default")))
+
+/* Bytes that spillway_compress needs at most for n; 0: n is too many. */
+SPILLWAY_ENGINE size_t spillway_compress_bound(size_t n);
+
+/* Packs the n bytes at src, piece by piece, each with the codec and the
+ * prefilter that suit it and the weights best. Returns the bytes used of cap;
+ * or -1 with ENOSPC: cap is not enough, EINVAL: n is too many, ENOMEM. The
+ * result tells all about itself. Threads may call it at the same time; each
+ * learns for itself what its data needs. */
+SPILLWAY_ENGINE ssize_t spillway_compress(void *dst, size_t cap,
+					  const void *src, size_t n);
+
+/* Unpacks what spillway_compress made. Returns the bytes written to dst, never
+ * more than cap; or -1 with EBADMSG: damaged, not all there, followed by
+ * more, or not ours; ENOSPC: cap is not enough; ENOTSUP: packed with a codec
+ * that is not to be had here; ENOMEM. dst may hold anything then. */
+SPILLWAY_ENGINE ssize_t spillway_decompress(void *dst, size_t cap,
+					    const void *src, size_t n);
+
+/* The bytes that unpacking would yield, which is what somebody wrote there: do
+ * not give it to malloc unseen. -1 with EBADMSG as above. */
+SPILLWAY_ENGINE ssize_t spillway_decompressed_size(const void *src, size_t n);
+
+/* What packing is for, from the next call on, in all threads of the process:
+ * "async", "archive", "read-after-write", "balanced", or shares for packing
+ * time, space and unpacking time that add up to 1, such as "0.3,0.4,0.3".
+ * At first it is the setting `weights`. 0, or -1 with EINVAL. */
+SPILLWAY_ENGINE int spillway_weigh(const char *weights);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* apart.c -- orders to a tier, and the thread that carries them out */
+
+/*
+ * While orders come the thread submits; with none left it waits for a transfer
+ * to end. An order given meanwhile waits for that, which keeps a device as busy
+ * as it can be: all that has come by then is submitted at once.
+ *
+ * One lock, the bell's, guards the queues of all tiers. Under it no tier is
+ * asked for anything but its space, which it knows by heart.
+ */
+#include "tiers/apart.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "shm/sys.h"
+#include "shm/util.h"
+
+struct spw_bell {
+	pthread_mutex_t lock;
+	pthread_cond_t rung;
+	uint64_t rings, heard;
+};
+
+enum { PAUSE_US = 1000 };
+
+enum what { OPEN, MOVE, DROP, STAMP, SYNC, CLEAN, LIST, CLOSE };
+
+struct order {
+	enum what what;
+	struct spw_transfer *x;
+	uint64_t place;			/* clean: bytes; close: discard */
+	struct order *next;
+	bool own;			/* to be freed */
+	bool busy;
+};
+
+struct move {
+	uint64_t from, to;
+};
+
+struct listing {
+	int (*seen)(void *arg, const struct spw_tier_found *f);
+	void *arg;
+};
+
+struct spw_apart {
+	struct spw_bell *bell;
+	pthread_cond_t given;
+	pthread_t thread;
+	const struct spw_tier_ops *ops;
+	const struct spw_tier_setup *setup;
+	struct listing listing;
+	struct spw_tier *tier;		/* the thread's own */
+	unsigned moving;		/* transfers submitted; its own too */
+	/* From here on: under the lock. */
+	struct order *todo, **todo_end;
+	struct spw_transfer *over, **over_end;
+	unsigned under_way;		/* orders and transfers */
+	int64_t sign;			/* ms; of life, the last one */
+	struct order stamp, sync, clean, call;
+	int sync_result, call_result;
+	struct spw_tier_space space;
+	uint64_t promised;		/* bytes of puts not yet submitted */
+	struct move *moves;
+	size_t nmoves, room;
+	bool ended;
+};
+
+int
+spw_bell_new(struct spw_bell **ret_bell)
+{
+	struct spw_bell *b = calloc(1, sizeof(*b));
+	pthread_condattr_t attr;
+
+	if (!b)
+		return -ENOMEM;
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&b->rung, &attr);
+	pthread_condattr_destroy(&attr);
+	*ret_bell = b;
+	return 0;
+}
+
+void
+spw_bell_free(struct spw_bell *b)
+{
+	if (!b)
+		return;
+	pthread_cond_destroy(&b->rung);
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+void
+spw_bell_wait(struct spw_bell *b, int64_t ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&b->lock);
+	while (b->heard == b->rings &&
+	       pthread_cond_timedwait(&b->rung, &b->lock, &until) == 0)
+		;
+	b->heard = b->rings;
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* The thread. */
+
+static void
+ring(struct spw_apart *a)
+{
+	a->sign = spw_now_ms();
+	a->bell->rings++;
+	pthread_cond_signal(&a->bell->rung);
+}
+
+/* Under the lock, as the next three. */
+static void
+give_back(struct spw_apart *a, struct spw_transfer *x)
+{
+	x->next = NULL;
+	*a->over_end = x;
+	a->over_end = &x->next;
+	a->under_way--;
+	ring(a);
+}
+
+static uint64_t
+place_now(const struct spw_apart *a, uint64_t place)
+{
+	for (size_t i = 0; i < a->nmoves; i++)
+		if (a->moves[i].from == place)
+			return a->moves[i].to;
+	return place;
+}
+
+static void
+put_right(const struct spw_apart *a, struct order *o)
+{
+	if (o->what == DROP)
+		o->place = place_now(a, o->place);
+	else if (o->what == MOVE && o->x->up)
+		o->x->place = place_now(a, o->x->place);
+}
+
+static struct order *
+next_order(struct spw_apart *a)
+{
+	struct order *o = a->todo;
+
+	if (!o)
+		return NULL;
+	a->todo = o->next;
+	if (!a->todo)
+		a->todo_end = &a->todo;
+	put_right(a, o);
+	if (o->what == MOVE && !o->x->up)
+		a->promised -= o->x->len;
+	return o;
+}
+
+static void
+look_at_space(struct spw_apart *a)
+{
+	if (a->tier)
+		a->ops->space(a->tier, &a->space);
+}
+
+/* One transfer is over, or none is under way. */
+static bool
+reap_one(struct spw_apart *a)
+{
+	struct spw_transfer *x = a->moving ? a->ops->reap(a->tier, true)
+					   : NULL;
+
+	if (!x)
+		return false;
+	a->moving--;
+	pthread_mutex_lock(&a->bell->lock);
+	look_at_space(a);
+	give_back(a, x);
+	pthread_mutex_unlock(&a->bell->lock);
+	return true;
+}
+
+static void
+move(struct spw_apart *a, struct spw_transfer *x)
+{
+	int r;
+
+	while ((r = a->ops->submit(a->tier, x)) == -EAGAIN && reap_one(a))
+		;
+	if (r == 0) {
+		a->moving++;
+		return;
+	}
+	x->err = r;
+	pthread_mutex_lock(&a->bell->lock);
+	give_back(a, x);
+	pthread_mutex_unlock(&a->bell->lock);
+}
+
+static bool
+has_room(struct spw_apart *a)
+{
+	size_t room = a->room ? 2 * a->room : 64;
+	struct move *more;
+
+	if (a->nmoves < a->room)
+		return true;
+	more = realloc(a->moves, room * sizeof(*more));
+	if (!more)
+		return false;
+	a->moves = more;
+	a->room = room;
+	return true;
+}
+
+/* Without this note the object could not be found again. */
+static void
+note_move(void *arg, uint64_t from, uint64_t to)
+{
+	struct spw_apart *a = arg;
+
+	pthread_mutex_lock(&a->bell->lock);
+	while (!has_room(a)) {
+		pthread_mutex_unlock(&a->bell->lock);
+		spw_sys_sleep_us(PAUSE_US);
+		pthread_mutex_lock(&a->bell->lock);
+	}
+	a->moves[a->nmoves++] = (struct move){ from, to };
+	pthread_mutex_unlock(&a->bell->lock);
+}
+
+static int
+carry_out(struct spw_apart *a, struct order *o)
+{
+	if (o->what == SYNC || o->what == CLEAN || o->what == CLOSE)
+		while (reap_one(a))
+			;
+	switch (o->what) {
+	case OPEN:
+		return a->ops->open(a->setup, &a->tier);
+	case DROP:
+		return a->ops->drop(a->tier, o->place);
+	case STAMP:
+		return (int)spw_syscall(SYS_utimensat, a->tier->lock, 0, 0, 0,
+					0, 0);
+	case SYNC:
+		return a->ops->sync(a->tier);
+	case CLEAN:
+		(void)a->ops->clean(a->tier, o->place, note_move, a);
+		return 0;
+	case LIST:
+		return a->ops->list(a->tier, a->listing.seen, a->listing.arg);
+	default:
+		return a->ops->close(a->tier, o->place);
+	}
+}
+
+/* Under the lock; o may be gone afterwards. */
+static void
+finish(struct spw_apart *a, struct order *o, int result)
+{
+	if (o->what == CLOSE)
+		a->tier = NULL;
+	if (o == &a->call)
+		a->call_result = result;
+	if (o == &a->sync)
+		a->sync_result = result;
+	a->ended = o->what == CLOSE || (o->what == OPEN && result < 0);
+	o->busy = false;
+	if (o->own)
+		free(o);
+	a->under_way--;
+	look_at_space(a);
+	ring(a);
+}
+
+static void
+do_order(struct spw_apart *a, struct order *o)
+{
+	int r;
+
+	if (o->what == MOVE) {
+		struct spw_transfer *x = o->x;
+
+		free(o);
+		move(a, x);
+		return;
+	}
+	r = carry_out(a, o);
+	pthread_mutex_lock(&a->bell->lock);
+	finish(a, o, r);
+	pthread_mutex_unlock(&a->bell->lock);
+}
+
+static void
+release(struct spw_apart *a)
+{
+	pthread_cond_destroy(&a->given);
+	free(a->moves);
+	free(a);
+}
+
+static void *
+serve(void *arg)
+{
+	struct spw_apart *a = arg;
+	struct order *o;
+
+	pthread_setname_np(pthread_self(), "spillway-tier");
+	while (!a->ended) {
+		pthread_mutex_lock(&a->bell->lock);
+		while (!(o = next_order(a)) && !a->moving)
+			pthread_cond_wait(&a->given, &a->bell->lock);
+		pthread_mutex_unlock(&a->bell->lock);
+		if (o)
+			do_order(a, o);
+		else
+			(void)reap_one(a);
+	}
+	return NULL;
+}
+
+/* The drainer. */
+
+/* Under the lock. */
+static void
+give(struct spw_apart *a, struct order *o)
+{
+	o->busy = true;
+	o->next = NULL;
+	*a->todo_end = o;
+	a->todo_end = &o->next;
+	if (!a->under_way++)
+		a->sign = spw_now_ms();
+	pthread_cond_signal(&a->given);
+}
+
+static bool
+give_if_idle(struct spw_apart *a, struct order *o, struct order to_give)
+{
+	bool idle;
+
+	pthread_mutex_lock(&a->bell->lock);
+	idle = !o->busy;
+	if (idle) {
+		*o = to_give;
+		give(a, o);
+	}
+	pthread_mutex_unlock(&a->bell->lock);
+	return idle;
+}
+
+/* One that is the thread's to free. False: no memory. */
+static bool
+give_copy(struct spw_apart *a, struct order to_give)
+{
+	struct order *o = malloc(sizeof(*o));
+
+	if (!o)
+		return false;
+	*o = to_give;
+	o->own = true;
+	pthread_mutex_lock(&a->bell->lock);
+	if (o->what == MOVE && !o->x->up)
+		a->promised += o->x->len;
+	give(a, o);
+	pthread_mutex_unlock(&a->bell->lock);
+	return true;
+}
+
+/* Gives it and waits; patient: also for one that is deaf. */
+static int
+call(struct spw_apart *a, enum what what, uint64_t place, bool patient)
+{
+	(void)give_if_idle(a, &a->call, (struct order){ .what = what,
+							.place = place });
+	for (;;) {
+		int64_t left = spw_apart_patience(a);
+		bool over;
+		int r;
+
+		pthread_mutex_lock(&a->bell->lock);
+		over = !a->call.busy;
+		r = a->call_result;
+		pthread_mutex_unlock(&a->bell->lock);
+		if (over || (left == 0 && !patient))
+			return over ? r : -ETIMEDOUT;
+		spw_bell_wait(a->bell, left > 0 ? left : SPW_APART_MS);
+	}
+}
+
+static int
+start_thread(struct spw_apart *a)
+{
+	sigset_t all, old;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = -pthread_create(&a->thread, NULL, serve, a);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return r;
+}
+
+int
+spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
+	       const struct spw_tier_setup *setup,
+	       struct spw_apart **ret_apart)
+{
+	struct spw_apart *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return -ENOMEM;
+	a->bell = b;
+	a->ops = ops;
+	a->setup = setup;
+	a->todo_end = &a->todo;
+	a->over_end = &a->over;
+	pthread_cond_init(&a->given, NULL);
+	r = start_thread(a);
+	if (r == 0) {
+		r = call(a, OPEN, 0, true);
+		if (r < 0)
+			pthread_join(a->thread, NULL);
+	}
+	if (r < 0) {
+		release(a);
+		return r;
+	}
+	*ret_apart = a;
+	return 0;
+}
+
+bool
+spw_apart_is_durable(const struct spw_apart *a)
+{
+	return a->tier->durable;
+}
+
+const char *
+spw_apart_caution(const struct spw_apart *a)
+{
+	return a->tier->caution;
+}
+
+bool
+spw_apart_can_clean(const struct spw_apart *a)
+{
+	return a->ops->clean;
+}
+
+int64_t
+spw_apart_patience(struct spw_apart *a)
+{
+	int64_t left = -1;
+
+	pthread_mutex_lock(&a->bell->lock);
+	if (a->under_way)
+		left = SPW_MAX(a->sign + SPW_APART_MS - spw_now_ms(), 0);
+	pthread_mutex_unlock(&a->bell->lock);
+	return left;
+}
+
+void
+spw_apart_move(struct spw_apart *a, struct spw_transfer *x)
+{
+	if (give_copy(a, (struct order){ .what = MOVE, .x = x }))
+		return;
+	x->err = -ENOMEM;
+	pthread_mutex_lock(&a->bell->lock);
+	a->under_way++;
+	give_back(a, x);
+	pthread_mutex_unlock(&a->bell->lock);
+}
+
+struct spw_transfer *
+spw_apart_reap(struct spw_apart *a)
+{
+	struct spw_transfer *x;
+
+	pthread_mutex_lock(&a->bell->lock);
+	x = a->over;
+	if (x) {
+		a->over = x->next;
+		if (!a->over)
+			a->over_end = &a->over;
+	}
+	pthread_mutex_unlock(&a->bell->lock);
+	return x;
+}
+
+void
+spw_apart_drop(struct spw_apart *a, uint64_t place)
+{
+	(void)give_copy(a, (struct order){ .what = DROP, .place = place });
+}
+
+void
+spw_apart_stamp(struct spw_apart *a)
+{
+	(void)give_if_idle(a, &a->stamp, (struct order){ .what = STAMP });
+}
+
+bool
+spw_apart_sync(struct spw_apart *a)
+{
+	return give_if_idle(a, &a->sync, (struct order){ .what = SYNC });
+}
+
+int
+spw_apart_synced(struct spw_apart *a)
+{
+	int r;
+
+	pthread_mutex_lock(&a->bell->lock);
+	r = a->sync.busy ? -EINPROGRESS : a->sync_result;
+	pthread_mutex_unlock(&a->bell->lock);
+	return r;
+}
+
+bool
+spw_apart_clean(struct spw_apart *a, uint64_t bytes)
+{
+	return give_if_idle(a, &a->clean, (struct order){ .what = CLEAN,
+							  .place = bytes });
+}
+
+bool
+spw_apart_is_cleaning(struct spw_apart *a)
+{
+	bool busy;
+
+	pthread_mutex_lock(&a->bell->lock);
+	busy = a->clean.busy;
+	pthread_mutex_unlock(&a->bell->lock);
+	return busy;
+}
+
+void
+spw_apart_moves(struct spw_apart *a,
+		void (*moved)(void *arg, uint64_t from, uint64_t to),
+		void *arg)
+{
+	pthread_mutex_lock(&a->bell->lock);
+	if (a->nmoves && !a->clean.busy) {
+		for (struct order *o = a->todo; o; o = o->next)
+			put_right(a, o);
+		for (size_t i = 0; i < a->nmoves; i++)
+			moved(arg, a->moves[i].from, a->moves[i].to);
+		a->nmoves = 0;
+	}
+	pthread_mutex_unlock(&a->bell->lock);
+}
+
+void
+spw_apart_space(struct spw_apart *a, struct spw_tier_space *ret_space)
+{
+	pthread_mutex_lock(&a->bell->lock);
+	*ret_space = a->space;
+	ret_space->used = SPW_MIN(a->space.used + a->promised,
+				  a->space.capacity);
+	pthread_mutex_unlock(&a->bell->lock);
+}
+
+int
+spw_apart_list(struct spw_apart *a,
+	       int (*seen)(void *arg, const struct spw_tier_found *f),
+	       void *arg)
+{
+	a->listing = (struct listing){ seen, arg };
+	return call(a, LIST, 0, true);
+}
+
+int
+spw_apart_close(struct spw_apart *a, bool discard)
+{
+	int r = call(a, CLOSE, discard, false);
+
+	if (r == -ETIMEDOUT)
+		return r;
+	pthread_join(a->thread, NULL);
+	release(a);
+	return r;
+}

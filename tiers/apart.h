@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* apart.h -- a tier called by a thread of its own, which may wait forever */
+
+#ifndef SPW_TIERS_APART_H
+#define SPW_TIERS_APART_H
+
+#include "tiers/tier.h"
+
+/*
+ * A file system that stalls keeps whoever calls it in the kernel, with
+ * whichever call. So the drainer calls no tier itself: a thread for each opens
+ * it and alone calls it. The drainer gives orders, which are carried out one
+ * after the other (transfers overlap), and takes back what is over.
+ *
+ * A tier is deaf when something is under way and nothing has come back from
+ * it for SPW_APART_MS. It is not waited for then; what it was given stays its
+ * own until it comes back all the same.
+ *
+ * All calls are for the drainer's thread. Those that wait say so.
+ */
+enum { SPW_APART_MS = 3000 };
+
+struct spw_bell;			/* rung by all tiers of a drainer */
+struct spw_apart;
+
+int spw_bell_new(struct spw_bell **ret_bell);
+void spw_bell_free(struct spw_bell *b);
+
+/* Until a tier has rung since the last wait, or for ms. */
+void spw_bell_wait(struct spw_bell *b, int64_t ms);
+
+/* Waits for open, whatever it takes. */
+int spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
+		   const struct spw_tier_setup *setup,
+		   struct spw_apart **ret_apart);
+bool spw_apart_is_durable(const struct spw_apart *a);
+const char *spw_apart_caution(const struct spw_apart *a);	/* or NULL */
+bool spw_apart_can_clean(const struct spw_apart *a);
+
+/* How much longer an answer may take, ms; 0: it is deaf; negative: nothing is
+ * under way. */
+int64_t spw_apart_patience(struct spw_apart *a);
+
+/* Starts a transfer. It comes back by reap with what became of it, also where
+ * submit would have failed; reap does not wait. */
+void spw_apart_move(struct spw_apart *a, struct spw_transfer *x);
+struct spw_transfer *spw_apart_reap(struct spw_apart *a);
+
+void spw_apart_drop(struct spw_apart *a, uint64_t place);
+
+/* Says in the share that we are at work. */
+void spw_apart_stamp(struct spw_apart *a);
+
+/* Puts given before are waited for, then synced. False: the last one is still
+ * under way. */
+bool spw_apart_sync(struct spw_apart *a);
+/* What became of it; -EINPROGRESS: nothing yet. */
+int spw_apart_synced(struct spw_apart *a);
+
+/* The same for clean. What it moved is told by moves, and is to be taken
+ * before anything else that came back: old places in orders given before are
+ * put right by then. */
+bool spw_apart_clean(struct spw_apart *a, uint64_t bytes);
+bool spw_apart_is_cleaning(struct spw_apart *a);
+void spw_apart_moves(struct spw_apart *a,
+		     void (*moved)(void *arg, uint64_t from, uint64_t to),
+		     void *arg);
+
+/* As it will be when all orders are carried out. */
+void spw_apart_space(struct spw_apart *a, struct spw_tier_space *ret_space);
+
+/* Waits until all is listed; seen is called by the other thread meanwhile. */
+int spw_apart_list(struct spw_apart *a,
+		   int (*seen)(void *arg, const struct spw_tier_found *f),
+		   void *arg);
+
+/* Waits for all orders; not for a deaf one: -ETIMEDOUT, and what it was given
+ * stays its own for good. */
+int spw_apart_close(struct spw_apart *a, bool discard);
+
+#endif
