@@ -9,9 +9,8 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 
-/* A head without its path, in memory of its own. */
-static struct spw_object *
-copy_head(const struct spw_object *o)
+struct spw_object *
+spw_held_copy(const struct spw_object *o)
 {
 	size_t blocks = o->nblocks * sizeof(*o->blocks);
 	struct spw_object *copy = malloc(sizeof(*copy) + blocks);
@@ -55,7 +54,7 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
       uint64_t place, uint32_t file)
 {
 	struct spw_store *s = d->store;
-	struct spw_object *copy = copy_head(o);
+	struct spw_object *copy = spw_held_copy(o);
 	uint32_t no = copy ? take_number(s) : 0;
 
 	if (!no) {
@@ -249,6 +248,23 @@ spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy)
 
 	if (p)
 		p->busy = busy;
+}
+
+bool
+spw_store_is_spoilt(struct spw_drainer *d, uint32_t chunk)
+{
+	struct spw_places *p = places_of(d, chunk, false);
+
+	return p && p->spoilt;
+}
+
+void
+spw_store_set_spoilt(struct spw_drainer *d, uint32_t chunk, bool spoilt)
+{
+	struct spw_places *p = places_of(d, chunk, false);
+
+	if (p)
+		p->spoilt = spoilt;
 }
 
 bool

@@ -9,6 +9,9 @@
  * no block and no promise needs is dropped. */
 int spw_held_find(struct spw_drainer *d);
 
+/* A head without its path, in memory of its own; for free(). */
+struct spw_object *spw_held_copy(const struct spw_object *o);
+
 bool spw_held_any(const struct spw_drainer *d, uint32_t level);
 
 /* A tier moved an object. */
@@ -33,5 +36,8 @@ void spw_marks_retire(struct spw_drainer *d);
 int spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 		   uint64_t len, const uint8_t **ret_bytes);
 void spw_await_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes);
+
+/* store.c: what was packed is the tier's from now on. */
+void spw_store_send(struct spw_drainer *d, struct spw_down *down);
 
 #endif

@@ -35,11 +35,15 @@ planner_sources = \
 	planner/homes.c \
 	planner/hurry.c \
 	planner/levels.c \
+	planner/load.c \
+	planner/log.c \
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \
 	planner/monitor.h \
 	planner/native.c \
+	planner/pack.c \
+	planner/pack.h \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \

@@ -119,7 +119,7 @@ emit(struct spw_drainer *d, struct gather *g)
 	down->o.length = g->to - g->from;
 	down->o.flags = SPW_OBJECT_SYNC;
 	raw = spw_store_raw(d, down, true);
-	if (raw && raw != d->store->scratch)
+	if (raw)
 		memcpy(raw, d->store->scratch, down->o.length);
 	g->err = raw ? spw_store_put(d, down) : -ENOSPC;
 	if (g->err)

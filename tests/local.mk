@@ -206,6 +206,7 @@ tests_scripts = \
 	tests/below-home-faults.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
+	tests/below-pack.sh \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
 	tests/below-tier-faults.sh \
@@ -216,6 +217,8 @@ tests_scripts = \
 	tests/cmd-handover.sh \
 	tests/cmd-job-end.sh \
 	tests/cmd-mpirun.sh \
+	tests/cmd-place.sh \
+	tests/cmd-profile.sh \
 	tests/cmd-recover.sh \
 	tests/cmd-run-refuses.sh \
 	tests/cmd-run-signals.sh \
