@@ -70,7 +70,7 @@ end(struct spw_drainer *d, struct spw_level *l, struct spw_transfer *x)
 		spw_apart_drop(l->tier, x->place);
 		l->unsynced = true;
 	}
-	down->busy = down->late = false;
+	down->busy = down->sent = down->late = false;
 }
 
 static void

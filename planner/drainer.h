@@ -40,6 +40,12 @@ struct spw_home {			/* a file's home, held open */
 	bool refused;			/* fsync was sent home */
 };
 
+struct spw_stamping {			/* of the homes that a pass touched */
+	struct spw_task task;
+	struct spw_drainer *d;
+	bool busy;			/* no home is closed now */
+};
+
 struct spw_candidate {			/* a dirty block, as first seen */
 	struct spw_key key;
 	uint32_t idx;
@@ -77,6 +83,7 @@ struct spw_drainer {
 	uint32_t nopen, open_limit;
 	uint32_t clock_hand;
 	uint64_t passes;
+	struct spw_stamping stamping;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
 	bool starved;			/* no room could be made just now */

@@ -124,7 +124,8 @@ find_home(struct spw_drainer *d, uint32_t file)
 static void
 close_some(struct spw_drainer *d)
 {
-	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++) {
+	for (uint32_t i = 0; !d->stamping.busy &&
+	     i < d->map->counts[SPW_POOL_FILES]; i++) {
 		const struct spw_file *f = &d->map->files[i];
 
 		if (d->homes[i].fd >= 0 && !spw_file_is_unsettled(f) &&
