@@ -258,6 +258,10 @@ spw_store_sync(struct spw_drainer *d)
 		if (s->level[i].unsynced)
 			err = s->level[i].sync_err ? s->level[i].sync_err
 						   : -ETIMEDOUT;
+	if (err == 0) {
+		s->inherited = false;
+		spw_marks_retire(d);
+	}
 	return err;
 }
 

@@ -130,6 +130,10 @@ void spw_home_let_run(struct spw_drainer *d, uint32_t file);
  * still there to be asked. */
 void spw_home_secure(struct spw_drainer *d);
 
+/* Makes durable that names of the file are gone; 0 also where there is no way
+ * to. */
+int spw_home_sync_names(struct spw_drainer *d, uint32_t file);
+
 /* Before the first write of a pass changes the ctime: remembers it. */
 void spw_home_note_ctime(struct spw_drainer *d, uint32_t file);
 
@@ -174,6 +178,11 @@ void spw_fetch_end(void);
 /* Answers fsync, where a durable tier can. */
 void spw_sync_serve(struct spw_drainer *d);
 
+/* Makes home durable. A cut that home has seen, and no object is older than,
+ * is forgotten: home may be the only one that has what was written after it. */
+int spw_sync_home(struct spw_drainer *d, uint32_t file, int fd,
+		  bool forget_cut, bool *ret_was_cut);
+
 /* Puts what is not home into durable tiers, if that was asked for: no promise
  * to a program, but what `recover` finds when memory is gone. */
 void spw_sync_save(struct spw_drainer *d);
@@ -182,7 +191,8 @@ void spw_sync_save(struct spw_drainer *d);
 void spw_sync_relieve(struct spw_drainer *d);
 
 /* Everything that objects up to seq promise is home: makes it durable there
- * and lets go of them. */
+ * and lets go of them. Fails where home does; what a tier cannot do is tried
+ * again. */
 int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* The same for all files that are home. */

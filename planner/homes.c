@@ -185,6 +185,40 @@ spw_home_close(struct spw_drainer *d, uint32_t file)
 	d->nopen--;
 }
 
+/* The nearest directory on the way to a path that is there. */
+static int
+open_above(char *path)
+{
+	int fd = -ENOENT;
+	char *slash;
+
+	while (fd == -ENOENT && (slash = strrchr(path, '/'))) {
+		*slash = '\0';
+		fd = spw_sys_open(slash == path ? "/" : path, O_RDONLY |
+				  O_DIRECTORY | O_CLOEXEC, 0);
+	}
+	return fd;
+}
+
+int
+spw_home_sync_names(struct spw_drainer *d, uint32_t file)
+{
+	char path[SPW_FILE_PATH];
+	int r = 0;
+
+	for (int i = 0; i < 2 && r == 0; i++) {
+		int fd = -ENOENT;
+
+		if (spw_name_copy(&d->map->files[file], i, path))
+			fd = open_above(path);
+		if (fd < 0)
+			continue;
+		r = (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
+		spw_sys_close(fd);
+	}
+	return r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;
+}
+
 void
 spw_home_let_run(struct spw_drainer *d, uint32_t file)
 {

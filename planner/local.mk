@@ -47,6 +47,7 @@ planner_sources = \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
+	planner/release.c \
 	planner/replay-list.c \
 	planner/replay-parts.h \
 	planner/replay.c \

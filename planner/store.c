@@ -170,6 +170,7 @@ release(struct spw_drainer *d)
 	free(s->of_file);
 	free(s->places);
 	free(s->held);
+	free(s->marks);
 	free(s);
 	d->store = NULL;
 }
@@ -217,6 +218,8 @@ spw_store_close(struct spw_drainer *d)
 	if (!s)
 		return;
 	spw_store_reap(d, true);
+	if (s->nmarks)
+		(void)spw_store_sync(d);	/* and with it they go */
 	spw_pack_close(&s->crew);
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		kept |= spw_apart_close(s->level[i].tier,
@@ -274,7 +277,8 @@ take_cut(struct spw_drainer *d, uint32_t file)
 
 	if (!low)
 		return UINT64_MAX;
-	if (h->named && !h->unsynced)
+	if (h->named && !h->unsynced &&
+	    !(atomic_load(&d->map->files[file].flags) & SPW_FILE_TOUCHED))
 		return low - 1;
 	if (d->store->of_file[file])
 		h->doubtful = true;
@@ -291,9 +295,12 @@ describe(struct spw_drainer *d, struct spw_down *down)
 	o->dev = f->dev;
 	o->ino = f->ino;
 	o->btime = f->btime;
-	o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
 	o->file_size = atomic_load(&f->size);
-	o->cut = take_cut(d, down->file);
+	o->cut = UINT64_MAX;
+	if (!(o->flags & SPW_OBJECT_HOME)) {
+		o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
+		o->cut = take_cut(d, down->file);
+	}
 	o->wtime = atomic_load(&f->wtime);
 	o->block_size = 0;
 	o->path = down->path;

@@ -72,6 +72,13 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 	bool unreadable;
 };
 
+struct spw_marked {			/* a mark in a tier, see release.c */
+	uint64_t place, seq;
+	uint64_t due;			/* the tier's sync that makes it safe */
+	uint32_t tier;
+	uint32_t file, file_gen;	/* file SPW_NONE: not known here */
+};
+
 struct spw_level {			/* one of the tiers */
 	struct spw_apart *tier;
 	uint32_t number;		/* in the list of the segment */
@@ -96,6 +103,10 @@ struct spw_store {
 	uint32_t *of_file;		/* first held, by file */
 	struct spw_places **places;	/* by chunk */
 	int64_t stamped;		/* ms */
+	struct spw_marked *marks;
+	uint32_t nmarks, marks_cap;
+	bool inherited;			/* what a predecessor dropped may not
+					 * be durable yet */
 	struct spw_pack_crew crew;
 	struct spw_bell *bell;
 	struct spw_down *down;		/* as many more for each tier: it may
@@ -124,7 +135,7 @@ int spw_store_open(struct spw_drainer *d);
 void spw_store_close(struct spw_drainer *d);
 
 /* A free one; waits for one. Fill in file, over, o.offset, o.length and
- * o.flags. */
+ * o.flags; for a mark o.seq, too. */
 struct spw_down *spw_store_begin(struct spw_drainer *d);
 
 /* Gives it back unused. */
@@ -197,6 +208,8 @@ bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 /* A reboot leaves all objects of the file. */
 bool spw_store_lasts(const struct spw_drainer *d, uint32_t file);
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
+
+/* They are not needed any more, and go, the oldest first. */
 void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* Says in the shares that we are at work: who finds them later can tell our

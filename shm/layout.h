@@ -254,6 +254,9 @@ enum spw_file_flag {
 	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
 	SPW_FILE_VISITED = 64,		/* another job asked us to leave it */
 	SPW_FILE_APPENDED = 128,	/* somebody appends: see spw_gate_appends */
+	SPW_FILE_COPIED = 256,		/* tiers may have copies of its bytes */
+	SPW_FILE_TOUCHED = 512,		/* the kernel changed home for somebody;
+					 * the drainer has not synced it since */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */

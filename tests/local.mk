@@ -241,10 +241,20 @@ tests_scripts = \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/native-link.sh \
+	tests/powercut-bb.sh \
 	tests/powercut-chance.sh \
+	tests/powercut-control.sh \
 	tests/powercut-home.sh \
+	tests/powercut-leave.sh \
 	tests/powercut-log.sh \
+	tests/powercut-nvme.sh \
+	tests/powercut-pmem.sh \
+	tests/powercut-punch.sh \
+	tests/powercut-ranks.sh \
+	tests/powercut-release.sh \
 	tests/powercut-tree.sh \
+	tests/powercut-two.sh \
+	tests/powercut-unlink.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
@@ -355,7 +365,9 @@ tests_helpers = \
 	tests/past-cache \
 	tests/pinned \
 	tests/powercut \
+	tests/powercut-check \
 	tests/powercut-log \
+	tests/powercut-ranks \
 	tests/random-ops \
 	tests/ring-forms \
 	tests/signal-forms \
@@ -445,6 +457,16 @@ tests_powercut_log_SOURCES = \
 	tests/powercut-log.c \
 	tests/record.h
 tests_powercut_log_LDADD =
+tests_powercut_check_SOURCES = \
+	tests/powercut-check.c \
+	tests/powercut-work.c \
+	tests/powercut-work.h
+tests_powercut_check_LDADD =
+tests_powercut_ranks_SOURCES = \
+	tests/powercut-ranks.c \
+	tests/powercut-work.c \
+	tests/powercut-work.h
+tests_powercut_ranks_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops-data.c \
@@ -554,6 +576,7 @@ EXTRA_DIST += $(tests_scripts) \
 	tests/program-multiprocessing.py \
 	tests/program-python-functions.sh \
 	tests/program-python-twin.py \
+	tests/powercut-tiers \
 	tests/service \
 	tests/unit-cache-stress.tsan
 
