@@ -7,7 +7,7 @@
 mkdir "$scratch/disk"
 unset SPILLWAY_JOB
 disk=$(place "$scratch/disk")
-tiers="ram@16M nvme:$(place "$disk")@64M"
+tiers="ram@16M nvme:$disk@64M"
 seed=$scratch/seed.json
 head -c 300000 "$spillway" >file
 
