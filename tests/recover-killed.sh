@@ -9,6 +9,7 @@ unset SPILLWAY_JOB
 most=2 tries=6
 [ "${SPILLWAY_CHECK_LONG:-0}" != 1 ] || most=30 tries=200
 mkdir "$scratch/disk"
+disk=$(place "$scratch/disk")
 head -c 300000 /dev/urandom >"$scratch/old"
 head -c 300000 /dev/urandom >"$scratch/new"
 
@@ -29,7 +30,7 @@ begin()
 	cp "$scratch/old" one
 	cp "$scratch/old" two
 	touch "$scratch/times"
-	rebooted killed "ram@16M $1:$scratch/disk@64M" \
+	rebooted killed "ram@16M $1:$disk@64M" \
 		'synced one "$1"; synced one "$2"; synced two "$1" count=9
 		synced two "$2" skip=3 seek=3 count=3
 		truncate -s 150000 two; synced two "$2" skip=8 seek=8 count=2' \
@@ -40,7 +41,7 @@ begin()
 
 recover()
 {
-	"$spillway" recover -y --tiers "$1:$scratch/disk" >out 2>&1
+	"$spillway" recover -y --tiers "$1:$disk" >out 2>&1
 }
 
 # finish KIND AT: another one brings the rest home and leaves nothing.
@@ -88,7 +89,7 @@ die_by_chance()
 	for ((i = 0; i < tries; i++)); do
 		restore
 		{ timeout -s KILL 0.0$((RANDOM % 40 + 10)) "$spillway" \
-			recover -y --tiers "$1:$scratch/disk" >out 2>&1 ||
+			recover -y --tiers "$1:$disk" >out 2>&1 ||
 			:; } 2>/dev/null
 		finish $1 "$1, by chance"
 	done
@@ -102,10 +103,10 @@ meet()
 	for ((i = 0; i < tries / 2; i++)); do
 		restore
 		recover $1 &
-		"$spillway" recover -y --tiers "$1:$scratch/disk" \
+		"$spillway" recover -y --tiers "$1:$disk" \
 			>out.2 2>&1 &
 		{ timeout -s KILL 0.0$((RANDOM % 40 + 10)) "$spillway" \
-			recover -y --tiers "$1:$scratch/disk" >out.3 2>&1 ||
+			recover -y --tiers "$1:$disk" >out.3 2>&1 ||
 			:; } 2>/dev/null
 		wait
 		finish $1 "$1, three at once"

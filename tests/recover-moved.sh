@@ -7,7 +7,7 @@
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"
-tiers="ram@16M nvme:$scratch/disk@64M"
+tiers="ram@16M nvme:$(place "$scratch/disk")@64M"
 head -c 300000 /dev/urandom >"$scratch/old"
 head -c 300000 /dev/urandom >"$scratch/new"
 [ "$(stat -c %W "$scratch/old")" != 0 ] ||
