@@ -14,7 +14,7 @@ taken_over()
 {
 	local run program file right
 
-	"$spillway" run --tiers "ram@16M $1:$scratch/tier@64M" \
+	"$spillway" run --tiers "ram@16M $1:$(place "$scratch/tier")@64M" \
 		--include "$mount" -- "$top_builddir/tests/tier-steps" \
 		open:a "set:$mount:bandwidth=4000000" write:a:1:0:24M:256K \
 		"call:$scratch/go" check:a:0:24M:64K "set:$mount:bandwidth=0" \
@@ -27,7 +27,7 @@ taken_over()
 	program=$(pgrep -P $run)
 	kill -9 $run
 	wait $run || :
-	for file in $(find "$scratch/tier" -type f -size +1000k); do
+	find "$scratch/tier" -type f -size +1000k | while IFS= read -r file; do
 		printf 'this was not written by anybody' |
 			dd of="$file" bs=1 seek=300000 conv=notrunc status=none
 	done

@@ -18,10 +18,14 @@ largest()
 		cut -d ' ' -f 2-
 }
 
+# In the middle of an object, whichever tier it is.
 corrupt()
 {
+	local at=300000
+
+	[ $name != pmem ] || at=5300000
 	printf 'this was not written by anybody' |
-		dd of="$(largest)" bs=1 seek=$1 conv=notrunc status=none
+		dd of="$(largest)" bs=1 seek=$at conv=notrunc status=none
 }
 
 shorten()
@@ -43,7 +47,8 @@ damaged()
 
 	rm -f "$scratch/go" "$scratch/go.over"
 	: >"$scratch/out"
-	spilled_flags=(--tiers "ram@16M $2" --include "$mount")
+	spilled_flags=(--tiers "ram@16M $2:$(place "$scratch/tier")@64M"
+		--include "$mount")
 	spilled timeout 60 "$top_builddir/tests/tier-steps" open:a \
 		"set:$mount:stall=*" write:a:1:0:24M:256K \
 		"call:$scratch/go" "${@:4}" "save:a:$scratch/a" \
@@ -105,7 +110,7 @@ give_up()
 garbled()
 {
 	# Bytes of one object change: the rest of it can still be read.
-	damaged "$name" "$name:$scratch/tier@64M" "corrupt 300000" \
+	damaged "$name" $name corrupt \
 		check:a:0:24M:64K check:a:0:24M:64K "set:$mount:stall="
 	ended_with 122
 	[ "$(grep -c 'check a = EIO' "$scratch/out")" = 2 ] ||
@@ -114,7 +119,7 @@ garbled()
 		2 ] || fail "$name: too much is lost"
 	told damaged 1
 	only_lost_differ
-	fails_with 1 "$spillway" fsck --tiers "$name:$scratch/tier" \
+	fails_with 1 "$spillway" fsck --tiers "$name:$(place "$scratch/tier")" \
 		>"$scratch/fsck" 2>&1
 	grep -q '/a: bytes .*\[W169\]' "$scratch/fsck" ||
 		fail "$name: fsck: $(cat "$scratch/fsck")"
@@ -122,7 +127,7 @@ garbled()
 
 	# What is written over is well again, and there is nothing to tell at
 	# the end.
-	damaged "$name" "$name:$scratch/tier@64M" "corrupt 300000" \
+	damaged "$name" $name corrupt \
 		check:a:0:24M:64K write:a:2:0:24M:64K check:a:0:24M:64K \
 		"set:$mount:stall=" fsync:a
 	ended_with 0
@@ -131,13 +136,15 @@ garbled()
 	give_up
 }
 
-for name in nvme bb; do
+kinds="nvme bb"
+[ "${SPILLWAY_CHECK_LONG:-}" != 1 ] || kinds="nvme bb pmem"
+for name in $kinds; do
 	[ $name = bb ] && [ "${SPILLWAY_CHECK_LONG:-}" != 1 ] || garbled
 
 	# All that the tier has is gone, or the end of it.
 	damage=shorten
-	[ $name = nvme ] || damage=remove
-	damaged "$name $damage" "$name:$scratch/tier@64M" $damage \
+	[ $name != bb ] || damage=remove
+	damaged "$name $damage" $name $damage \
 		check:a:0:24M:64K "set:$mount:stall=" \
 		write:b:2:0:24M:64K check:b:0:24M:64K fsync:b
 	ended_with 122
@@ -149,7 +156,7 @@ for name in nvme bb; do
 done
 
 # Files that are open outlive their names.
-damaged "open files" "nvme:$scratch/tier@64M" remove check:a:0:24M:64K \
+damaged "open files" nvme remove check:a:0:24M:64K \
 	"set:$mount:stall=" write:b:2:0:24M:64K check:b:0:24M:64K fsync:b
 ended_with 0
 ! grep -v '= right$\|= 0$' "$scratch/out" || fail "open files"

@@ -9,13 +9,14 @@ slow_mount_at tier
 mount=$scratch/slow tier=$scratch/tier
 cd "$mount"
 
-# stalled_in KNOB TIERS: most of a is below when the tier stalls; all that is
+# stalled_in KNOB TIER: most of a is below when the tier stalls; all that is
 # done to b meanwhile ends before the tier answers again.
 stalled_in()
 {
 	local status=0 began
 
-	spilled_flags=(--tiers "ram@16M $2" --include "$mount")
+	spilled_flags=(--tiers "ram@16M $2:$(place "$tier")@128M"
+		--include "$mount")
 	spilled timeout 100 "$top_builddir/tests/tier-steps" open:b \
 		write:a:1:0:28M:256K "set:$tier:$1" write:b:2:0:18M:256K \
 		fsync:b check:b:0:18M:256K write:b:3:100:4M:10000 fsync:b \

@@ -8,8 +8,6 @@ slow_mount bandwidth=20000000 latency=2
 slow_mount_at tier
 mount=$scratch/slow tier=$scratch/tier
 cd "$mount"
-spilled_flags=(--tiers "ram@16M nvme:$(place "$tier")@128M"
-	--include "$mount")
 
 # steps NAME STEP...: what they print goes to $scratch/out.
 steps()
@@ -21,10 +19,11 @@ steps()
 	counter_is bytes_undrained 0
 }
 
-# Puts fail from some point on: the writer goes on, and fsync is answered by
-# home.
-for fault in enospc-after=4000000 "eio-write=*" latency=50 "short=3000"; do
-	steps "$fault" write:a:1:0:20M:256K "set:$tier:$fault" \
+# Puts or syncs fail from some point on: the writer goes on, and fsync is
+# answered by home.
+fails()
+{
+	steps "$kind: $1" write:a:1:0:20M:256K "set:$tier:$1" \
 		write:a:2:1000:4000000:10000 write:a:3:20M:4M:256K fsync:a \
 		check:a:0:24M:256K "save:a:$scratch/a" close:a
 	cat >"$scratch/words" <<-WORDS
@@ -32,12 +31,28 @@ for fault in enospc-after=4000000 "eio-write=*" latency=50 "short=3000"; do
 	check a = right
 	close a = 0
 	WORDS
-	diff -u "$scratch/words" "$scratch/out" || fail "$fault"
+	diff -u "$scratch/words" "$scratch/out" || fail "$kind: $1"
 	counter_above bytes_down 1000000
 	same_bytes "$scratch/a" a
 	rm a
 	>"$tier/.slowfs-control"
+}
+
+faults="enospc-after=4000000 eio-write=* eio-fsync=* latency=50 short=3000"
+kinds="nvme bb"
+[ "${SPILLWAY_CHECK_LONG:-}" != 1 ] || kinds="nvme bb pmem"
+set -f
+for kind in $kinds; do
+	spilled_flags=(--tiers "ram@16M $kind:$(place "$tier")@128M"
+		--include "$mount")
+	for fault in $faults; do
+		fails "$fault"
+	done
+	[ "${SPILLWAY_CHECK_LONG:-}" = 1 ] || faults="eio-fsync=*"
 done
+set +f
+spilled_flags=(--tiers "ram@16M nvme:$(place "$tier")@128M"
+	--include "$mount")
 
 # Nothing gets home, so the tier alone has what memory has not.
 steps eio-read open:a "set:$mount:stall=*" write:a:1:0:40M:256K \

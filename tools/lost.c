@@ -14,7 +14,16 @@ static_assert(SPW_SEG_LOSSES <= 32, "a bit for each");
 static const char *
 reason(const struct spw_lost *lost)
 {
-	return lost->err == EBADMSG ? "damaged" : spw_diag_errno(lost->err);
+	switch (lost->err) {
+	case EBADMSG:
+		return "damaged";
+	case ENODATA:
+		return "cut short";
+	case ENOENT:
+		return "gone";
+	default:
+		return spw_diag_errno(lost->err);
+	}
 }
 
 uint32_t
