@@ -202,6 +202,8 @@ tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
 	tests/below-cases.sh \
+	tests/below-damage-takeover.sh \
+	tests/below-damage.sh \
 	tests/below-full.sh \
 	tests/below-home-faults.sh \
 	tests/below-hot.sh \
@@ -241,10 +243,20 @@ tests_scripts = \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/native-link.sh \
+	tests/powercut-bb.sh \
 	tests/powercut-chance.sh \
+	tests/powercut-control.sh \
 	tests/powercut-home.sh \
+	tests/powercut-leave.sh \
 	tests/powercut-log.sh \
+	tests/powercut-nvme.sh \
+	tests/powercut-pmem.sh \
+	tests/powercut-punch.sh \
+	tests/powercut-ranks.sh \
+	tests/powercut-release.sh \
 	tests/powercut-tree.sh \
+	tests/powercut-two.sh \
+	tests/powercut-unlink.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
@@ -271,7 +283,10 @@ tests_scripts = \
 	tests/program-sqlite.sh \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
+	tests/recover-clock.sh \
+	tests/recover-killed.sh \
 	tests/recover-memory.sh \
+	tests/recover-moved.sh \
 	tests/recover-newer.sh \
 	tests/recover-tiers.sh \
 	tests/service-life.sh \
@@ -356,7 +371,9 @@ tests_helpers = \
 	tests/past-cache \
 	tests/pinned \
 	tests/powercut \
+	tests/powercut-check \
 	tests/powercut-log \
+	tests/powercut-ranks \
 	tests/random-ops \
 	tests/ring-forms \
 	tests/signal-forms \
@@ -451,6 +468,16 @@ tests_powercut_log_SOURCES = \
 	tests/powercut-log.c \
 	tests/record.h
 tests_powercut_log_LDADD =
+tests_powercut_check_SOURCES = \
+	tests/powercut-check.c \
+	tests/powercut-work.c \
+	tests/powercut-work.h
+tests_powercut_check_LDADD =
+tests_powercut_ranks_SOURCES = \
+	tests/powercut-ranks.c \
+	tests/powercut-work.c \
+	tests/powercut-work.h
+tests_powercut_ranks_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops-data.c \
@@ -561,6 +588,7 @@ EXTRA_DIST += $(tests_scripts) \
 	tests/program-multiprocessing.py \
 	tests/program-python-functions.sh \
 	tests/program-python-twin.py \
+	tests/powercut-tiers \
 	tests/service \
 	tests/unit-cache-stress.tsan
 
