@@ -166,6 +166,7 @@ create(const char *job)
 		.delay_ms = (uint32_t)(config.drain_delay / 1000000),
 		.ends = spw_jobend_find(environ),
 		.margin_ms = (uint32_t)(config.drain_margin / 1000000),
+		.keep = config.at_exit == SPW_AT_EXIT_KEEP,
 		.tiers = below, .below = spw_tierspec_below(&tiers),
 	};
 

@@ -215,6 +215,7 @@ tests_scripts = \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-job-end.sh \
+	tests/cmd-keep.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-recover.sh \
 	tests/cmd-run-refuses.sh \
@@ -229,6 +230,7 @@ tests_scripts = \
 	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/crash-fsync.sh \
+	tests/crash-keep.sh \
 	tests/crash-points.sh \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \

@@ -200,6 +200,7 @@ spw_join(struct spw_config *cfg, const struct spw_tierlist *tiers,
 		.delay_ms = (uint32_t)(cfg->drain_delay / 1000000),
 		.ends = spw_jobend_find(environ),
 		.margin_ms = (uint32_t)(cfg->drain_margin / 1000000),
+		.keep = cfg->at_exit == SPW_AT_EXIT_KEEP,
 		.tiers = below, .below = spw_tierspec_below(tiers),
 	};
 

@@ -21,6 +21,7 @@ tools_sources = \
 	tools/cmd-fsck.c \
 	tools/cmd-recover.c \
 	tools/cmd-run.c \
+	tools/cmd-stage.c \
 	tools/cmd-status.c \
 	tools/cmd-version.c \
 	tools/commands.h \
@@ -36,6 +37,8 @@ tools_sources = \
 	tools/json.h \
 	tools/keeper.c \
 	tools/keeper.h \
+	tools/keeping.c \
+	tools/keeping.h \
 	tools/levels.c \
 	tools/levels.h \
 	tools/library.c \
@@ -53,6 +56,8 @@ tools_sources = \
 	tools/show.c \
 	tools/show.h \
 	tools/spillway.c \
+	tools/stubs.c \
+	tools/stubs.h \
 	tools/unhomed.c \
 	tools/unhomed.h \
 	tools/verify.c \
@@ -70,6 +75,7 @@ man_pages += \
 	tools/spillway-mpirun.1 \
 	tools/spillway-recover.1 \
 	tools/spillway-run.1 \
+	tools/spillway-stage.1 \
 	tools/spillway-status.1 \
 	tools/spillway.conf.5 \
 	tools/spillway-errors.7 \

@@ -18,6 +18,7 @@ static const struct {
 	{ "status", "show jobs, memory and what is not home yet",
 	  spw_cmd_status },
 	{ "drain", "bring home now what is dirty now", spw_cmd_drain },
+	{ "stage", "bring home what is kept in tiers", spw_cmd_stage },
 	{ "recover", "bring home what dead jobs left behind",
 	  spw_cmd_recover },
 	{ "fsck", "check every byte that segments and tiers hold",
