@@ -164,6 +164,7 @@ create(const char *job)
 	struct spw_seg_request req = {
 		.dir = config.shm_dir, .job = job, .bytes = ram_bytes(),
 		.delay_ms = (uint32_t)(config.drain_delay / 1000000),
+		.workers = spw_config_workers(&config),
 		.ends = spw_jobend_find(environ),
 		.margin_ms = (uint32_t)(config.drain_margin / 1000000),
 		.keep = config.at_exit == SPW_AT_EXIT_KEEP,

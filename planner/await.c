@@ -17,7 +17,8 @@
  *	sync	fails, for the files that have something there that is not
  *		safe yet. They are sent home.
  *	drops	are noted, and carried out when it is heard of again.
- *	new	objects go to other tiers, or home.
+ *	new	objects go to other tiers, or home; so do those that workers
+ *		were packing for it.
  *
  * As soon as anything comes back from it, it is a tier like the others again.
  */
@@ -25,8 +26,12 @@
 
 #include "planner/held.h"
 #include "shm/files.h"
+#include "shm/util.h"
 
-enum { SHUN_MS = 1000, FULL_MS = 100, STAMP_MS = 1000 };
+enum {
+	SHUN_MS = 1000, FULL_MS = 100, STAMP_MS = 1000,
+	PACK_MS = 1000,			/* a worker rings long before that */
+};
 
 static void
 note_end(struct spw_drainer *d, struct spw_down *down)
@@ -45,6 +50,7 @@ note_end(struct spw_drainer *d, struct spw_down *down)
 		atomic_fetch_add(&seg->bytes_down, down->o.length);
 		atomic_fetch_add(&seg->stored_down, down->x.len);
 	}
+	spw_log_down(d, down);
 	down->over(d, down);
 }
 
@@ -64,7 +70,7 @@ end(struct spw_drainer *d, struct spw_level *l, struct spw_transfer *x)
 		spw_apart_drop(l->tier, x->place);
 		l->unsynced = true;
 	}
-	down->busy = down->late = false;
+	down->busy = down->sent = down->late = false;
 }
 
 static void
@@ -89,12 +95,35 @@ moved(void *arg, uint64_t from, uint64_t to)
 	spw_held_move(arg, from, to);
 }
 
+/* Sends what workers have packed. */
+static void
+send_packed(struct spw_drainer *d)
+{
+	struct spw_store *s = d->store;
+	struct spw_down *down;
+
+	while ((down = (struct spw_down *)spw_pack_reap(&s->crew))) {
+		struct spw_level *l = &s->level[down->tier];
+
+		l->reserved -= down->reserved;
+		down->err = l->deaf ? -ETIMEDOUT
+				    : (int)SPW_MIN(down->pack.stored, 0);
+		if (!down->err) {
+			spw_store_send(d, down);
+			continue;
+		}
+		note_end(d, down);
+		down->busy = false;
+	}
+}
+
 /* Takes what came back, and notes who is deaf. */
 static void
 collect(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
 
+	send_packed(d);
 	for (uint32_t i = 0; i < s->nlevels; i++) {
 		struct spw_held_mover mover = { d, i };
 		struct spw_level *l = &s->level[i];
@@ -114,7 +143,7 @@ static bool
 await(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
-	int64_t ms = 0;
+	int64_t ms = s->crew.under_way ? PACK_MS : 0;
 
 	for (uint32_t i = 0; i < s->nlevels; i++) {
 		int64_t left = spw_apart_patience(s->level[i].tier);
@@ -229,6 +258,10 @@ spw_store_sync(struct spw_drainer *d)
 		if (s->level[i].unsynced)
 			err = s->level[i].sync_err ? s->level[i].sync_err
 						   : -ETIMEDOUT;
+	if (err == 0) {
+		s->inherited = false;
+		spw_marks_retire(d);
+	}
 	return err;
 }
 

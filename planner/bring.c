@@ -26,9 +26,12 @@ static void
 write_home(struct spw_job *job)		/* by a worker */
 {
 	struct spw_load *l = (struct spw_load *)job;
+	const uint8_t *bytes = l->buf + l->skip;
 
+	l->err = spw_load_unpack(l);
+	l->unreadable = l->err < 0;
 	for (uint64_t done = 0; done < l->len && l->err == 0;) {
-		int64_t r = spw_sys_pwrite(l->fd, l->buf + done,
+		int64_t r = spw_sys_pwrite(l->fd, bytes + done,
 					   l->len - done, l->at + done);
 
 		if (r > 0)
@@ -55,8 +58,14 @@ unload(struct spw_drainer *d, struct spw_task *task)
 		spw_file_heal(&d->map->files[l->file]);
 		d->homes[l->file].unsynced = true;
 	} else {
-		spw_note_failure(d, l->file, l->err);
+		spw_note_failure(d, l->file,
+				 l->err == -EBADMSG ? -EIO : l->err);
 	}
+	/* What other objects hold can get home all the same. */
+	if (l->unreadable)
+		d->homes[l->file].failed = 0;
+	spw_store_set_spoilt(d, l->chunk, l->unreadable);
+	spw_load_end(l);
 	spw_store_set_busy(d, l->chunk, false);
 	atomic_fetch_sub(&d->map->files[l->file].inflight, 1);
 	l->busy = false;
@@ -121,8 +130,7 @@ fill(struct spw_drainer *d, struct spw_load *l)
 	if (l->fd < 0)
 		return l->fd;
 	l->len = length_of(d, l, held);
-	return l->len ? spw_store_read(d, held, l->at, l->at + l->len, l->buf)
-		      : 0;
+	return l->len ? spw_load_read(d, held, l) : 0;
 }
 
 /* Not now: who asked for the file is answered later. */
@@ -134,6 +142,7 @@ wait_for_tier(struct spw_drainer *d, struct spw_load *l)
 	d->deferred[l->file / 64] |= d->asked[l->file / 64] & bit;
 	d->asked[l->file / 64] &= ~bit;
 	atomic_fetch_sub(&d->map->files[l->file].inflight, 1);
+	spw_load_end(l);
 	l->busy = false;
 }
 
@@ -167,16 +176,14 @@ bring_row(struct spw_drainer *d, uint32_t chunk)
 		wait_for_tier(d, l);
 		return 0;
 	}
-	if (l->err == -EBADMSG)
-		l->err = -EIO;
+	l->unreadable = l->err < 0;
 	l->task.job.run = write_home;
 	l->task.over = unload;
 	spw_store_set_busy(d, chunk, true);
+	spw_store_set_spoilt(d, chunk, false);
 	spw_home_note_ctime(d, file);
 	if (l->err < 0) {
 		unload(d, &l->task);
-		/* What other objects hold can get home all the same. */
-		d->homes[file].failed = 0;
 		return 0;
 	}
 	spw_task_start(d, &l->task);
@@ -222,8 +229,10 @@ bring_chunk(struct spw_drainer *d, uint32_t chunk, bool asked)
 			(void)spw_task_reap(d, PATIENCE_MS);
 			spw_attend(d);
 		}
+		if (!n || spw_store_is_spoilt(d, chunk))
+			break;		/* this row would come again */
 		went += n;
-		if (!n || spw_store_is_busy(d, chunk))
+		if (spw_store_is_busy(d, chunk))
 			break;
 	}
 	return went;

@@ -97,7 +97,7 @@ allocate(struct spw_map *map)
 	if (!d->homes || !d->found || !d->touched || !d->asked ||
 	    !d->deferred || !d->tickets || !d->runs || !d->sync_found ||
 	    !d->syncing || !d->sync_tickets || !d->sync_errs ||
-	    spw_crew_new(&d->crew) < 0) {
+	    spw_crew_new(SPW_CREW_HANDS, &d->crew) < 0) {
 		release(d);
 		return NULL;
 	}

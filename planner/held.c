@@ -9,9 +9,8 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 
-/* A head without its path, in memory of its own. */
-static struct spw_object *
-copy_head(const struct spw_object *o)
+struct spw_object *
+spw_held_copy(const struct spw_object *o)
 {
 	size_t blocks = o->nblocks * sizeof(*o->blocks);
 	struct spw_object *copy = malloc(sizeof(*copy) + blocks);
@@ -55,7 +54,7 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
       uint64_t place, uint32_t file)
 {
 	struct spw_store *s = d->store;
-	struct spw_object *copy = copy_head(o);
+	struct spw_object *copy = spw_held_copy(o);
 	uint32_t no = copy ? take_number(s) : 0;
 
 	if (!no) {
@@ -69,6 +68,7 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 		.due = s->level[level].syncs + 1,
 	};
 	s->of_file[file] = no;
+	spw_file_flag(&d->map->files[file], SPW_FILE_COPIED);
 	return no;
 }
 
@@ -118,9 +118,8 @@ spw_store_lapse(struct spw_drainer *d, uint32_t held)
 		leave(d, held);
 }
 
-/* Objects that were kept for their cuts, when what they cut is gone. */
-static void
-lapse_cuts(struct spw_drainer *d, uint32_t file)
+void
+spw_store_lapse_cuts(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_store *s = d->store;
 	uint32_t next;
@@ -217,7 +216,7 @@ spw_store_sweep(struct spw_drainer *d)
 	for (uint32_t i = 0; d->store && i < d->map->counts[SPW_POOL_FILES];
 	     i++)
 		if (d->store->of_file[i])
-			lapse_cuts(d, i);
+			spw_store_lapse_cuts(d, i);
 }
 
 void
@@ -252,6 +251,23 @@ spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy)
 }
 
 bool
+spw_store_is_spoilt(struct spw_drainer *d, uint32_t chunk)
+{
+	struct spw_places *p = places_of(d, chunk, false);
+
+	return p && p->spoilt;
+}
+
+void
+spw_store_set_spoilt(struct spw_drainer *d, uint32_t chunk, bool spoilt)
+{
+	struct spw_places *p = places_of(d, chunk, false);
+
+	if (p)
+		p->spoilt = spoilt;
+}
+
+bool
 spw_store_has_promised(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
 	struct spw_store *s = d->store;
@@ -282,47 +298,6 @@ spw_store_promise(struct spw_drainer *d, uint32_t file)
 		s->held[i].promised = true;
 }
 
-struct aged {
-	uint64_t seq;
-	uint32_t no;
-};
-
-static int
-compare_age(const void *a, const void *b)
-{
-	uint64_t x = ((const struct aged *)a)->seq;
-	uint64_t y = ((const struct aged *)b)->seq;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The oldest first: if we die over it, what is left must not be older than
- * what was promised last. */
-void
-spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
-{
-	struct spw_store *s = d->store;
-	struct aged *list;
-	size_t n = 0;
-
-	for (uint32_t i = s ? s->of_file[file] : 0; i; i = s->held[i].next)
-		n++;
-	list = n ? malloc(n * sizeof(*list)) : NULL;
-	if (!list)
-		return;
-	n = 0;
-	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
-		if (s->held[i].o->seq <= seq)
-			list[n++] = (struct aged){ s->held[i].o->seq, i };
-	qsort(list, n, sizeof(*list), compare_age);
-	for (size_t i = 0; i < n; i++) {
-		s->held[list[i].no].promised = false;
-		spw_store_lapse(d, list[i].no);
-	}
-	free(list);
-	lapse_cuts(d, file);
-}
-
 bool
 spw_held_any(const struct spw_drainer *d, uint32_t level)
 {
@@ -330,6 +305,9 @@ spw_held_any(const struct spw_drainer *d, uint32_t level)
 
 	for (uint32_t i = 1; i < s->nheld; i++)
 		if (s->held[i].o && s->held[i].tier == level)
+			return true;
+	for (uint32_t i = 0; i < s->nmarks; i++)
+		if (s->marks[i].tier == level)
 			return true;
 	return false;
 }
@@ -345,6 +323,9 @@ spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to)
 			s->held[i].place = to;
 			return;
 		}
+	for (uint32_t i = 0; i < s->nmarks; i++)
+		if (s->marks[i].tier == m->level && s->marks[i].place == from)
+			s->marks[i].place = to;
 }
 
 /* The newest object that has a block counts. */
@@ -372,10 +353,15 @@ refer_found(struct spw_drainer *d, uint32_t held)
 	}
 }
 
+struct alien {				/* what nobody needs */
+	uint64_t place;
+	uint32_t level;
+};
+
 struct finder {
 	struct spw_drainer *d;
 	uint32_t level;
-	uint64_t *alien;		/* places of what nobody needs */
+	struct alien *alien;
 	size_t naliens, cap;
 };
 
@@ -383,7 +369,7 @@ static int
 note_alien(struct finder *f, uint64_t place)
 {
 	size_t cap = f->cap ? f->cap * 2 : 64;
-	uint64_t *more;
+	struct alien *more;
 
 	if (f->naliens == f->cap) {
 		more = realloc(f->alien, cap * sizeof(*more));
@@ -392,8 +378,18 @@ note_alien(struct finder *f, uint64_t place)
 		f->alien = more;
 		f->cap = cap;
 	}
-	f->alien[f->naliens++] = place;
+	f->alien[f->naliens++] = (struct alien){ place, f->level };
 	return 0;
+}
+
+static uint32_t
+file_of(struct spw_map *map, const struct spw_object *o)
+{
+	struct spw_file_id id = { o->dev, o->ino };
+	uint32_t file = spw_file_find(map, &id);
+
+	return file != SPW_NONE && map->files[file].btime == o->btime
+	       ? file : SPW_NONE;
 }
 
 static int
@@ -402,14 +398,19 @@ found(void *arg, const struct spw_tier_found *f)
 	struct finder *finder = arg;
 	struct spw_drainer *d = finder->d;
 	const struct spw_object *o = f->object;
-	struct spw_file_id id;
 	uint32_t file, held;
 
 	if (f->err || !o)
 		return 0;		/* told by fsck; left alone */
-	id = (struct spw_file_id){ o->dev, o->ino };
-	file = spw_file_find(d->map, &id);
-	if (file == SPW_NONE || d->map->files[file].btime != o->btime)
+	file = file_of(d->map, o);
+	if (o->flags & SPW_OBJECT_HOME)
+		return spw_marks_note(d, &(struct spw_marked){
+			.place = f->place, .seq = o->seq,
+			.tier = finder->level, .file = file,
+			.file_gen = file == SPW_NONE ? 0
+				    : d->map->files[file].gen,
+		});
+	if (file == SPW_NONE)
 		return note_alien(finder, f->place);
 	held = enter(d, o, finder->level, f->place, file);
 	if (!held)
@@ -427,24 +428,40 @@ found(void *arg, const struct spw_tier_found *f)
 	return 0;
 }
 
+/* A mark must be durable before what it speaks of may go. */
+static void
+settle(struct finder *f)
+{
+	struct spw_store *s = f->d->store;
+
+	if (s->nmarks == 0 || spw_store_sync(f->d) == 0) {
+		spw_marks_heed(f->d);
+		while (f->naliens) {
+			const struct alien *a = &f->alien[--f->naliens];
+
+			spw_apart_drop(s->level[a->level].tier, a->place);
+		}
+	}
+	for (uint32_t i = 1; i < s->nheld; i++)
+		if (s->held[i].o)
+			spw_store_lapse(f->d, i);
+}
+
 int
 spw_held_find(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
+	struct finder finder = { .d = d };
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < s->nlevels; i++) {
-		struct finder finder = { .d = d, .level = i };
-		struct spw_apart *t = s->level[i].tier;
-
-		r = spw_apart_list(t, found, &finder);
-		while (finder.naliens)
-			spw_apart_drop(t, finder.alien[--finder.naliens]);
-		free(finder.alien);
-	}
+	s->inherited = true;
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		s->level[i].unsynced = true;
+	for (; r == 0 && finder.level < s->nlevels; finder.level++)
+		r = spw_apart_list(s->level[finder.level].tier, found,
+				   &finder);
 	SPW_FAILPOINT("held-listed");
-	for (uint32_t i = 1; i < s->nheld; i++)
-		if (s->held[i].o)
-			spw_store_lapse(d, i);
+	settle(&finder);
+	free(finder.alien);
 	return r;
 }

@@ -9,6 +9,9 @@
  * no block and no promise needs is dropped. */
 int spw_held_find(struct spw_drainer *d);
 
+/* A head without its path, in memory of its own; for free(). */
+struct spw_object *spw_held_copy(const struct spw_object *o);
+
 bool spw_held_any(const struct spw_drainer *d, uint32_t level);
 
 /* A tier moved an object. */
@@ -18,10 +21,23 @@ struct spw_held_mover {
 };
 void spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to);
 
+/* Objects that were kept for their cuts, when what they cut is gone. */
+void spw_store_lapse_cuts(struct spw_drainer *d, uint32_t file);
+
+/* A mark that was found; -ENOMEM. */
+int spw_marks_note(struct spw_drainer *d, const struct spw_marked *m);
+/* What marks speak of is home: nobody counts on it. */
+void spw_marks_heed(struct spw_drainer *d);
+/* All drops so far are durable: marks with nothing left to say go. */
+void spw_marks_retire(struct spw_drainer *d);
+
 /* await.c: stored bytes of an object, until the next call; and room in a tier.
  * -EINPROGRESS: the tier does not answer now. */
 int spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 		   uint64_t len, const uint8_t **ret_bytes);
 void spw_await_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes);
+
+/* store.c: what was packed is the tier's from now on. */
+void spw_store_send(struct spw_drainer *d, struct spw_down *down);
 
 #endif

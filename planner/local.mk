@@ -37,14 +37,19 @@ planner_sources = \
 	planner/keep.c \
 	planner/keep.h \
 	planner/levels.c \
+	planner/load.c \
+	planner/log.c \
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \
 	planner/monitor.h \
 	planner/native.c \
+	planner/pack.c \
+	planner/pack.h \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
+	planner/release.c \
 	planner/replay-list.c \
 	planner/replay-parts.h \
 	planner/replay.c \

@@ -21,6 +21,7 @@ void
 spw_task_start(struct spw_drainer *d, struct spw_task *task)
 {
 	d->under_way++;
+	task->job.hand = 0;
 	if (spw_crew_give(d->crew, &task->job) == 0)
 		return;
 	task->job.run(&task->job);

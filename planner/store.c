@@ -85,6 +85,7 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 	}
 	spw_level_opened(d, number, level->tier);
 	choose_pack(spec, &level->pack);
+	level->pinned = spec->codec != SPW_PIN_NONE;
 	s->nlevels++;
 	if (spw_apart_is_durable(level->tier))
 		atomic_store(&d->map->seg->durable, 1);
@@ -107,11 +108,15 @@ allocate(struct spw_drainer *d)
 	s->row = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
 	for (int i = 0; i < SPW_LOADS; i++) {
 		s->load[i].buf = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
-		ok &= s->load[i].buf != NULL;
+		s->load[i].stored = aligned_alloc(SPW_TIER_ALIGN, s->bound);
+		s->load[i].packer = s->unpacker;
+		ok &= s->load[i].buf && s->load[i].stored;
 	}
+	for (int i = 0; ok && i < SPW_CREW_HANDS; i++)
+		ok = spw_packer_new(&s->unpacker[i]) == 0;
 	return ok && s->row && s->scratch && s->raw && s->of_file &&
-	       s->places && spw_packer_new(&s->packer) == 0 &&
-	       spw_bell_new(&s->bell) == 0;
+	       s->places && spw_bell_new(&s->bell) == 0 &&
+	       spw_pack_open(&s->crew, d->map->fixed.workers, s->bell) == 0;
 }
 
 /* What tiers may keep for long, in case they do. */
@@ -141,26 +146,31 @@ release(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
 
+	spw_pack_close(&s->crew);
 	for (uint32_t i = 0; s->down && i < s->ndown; i++)
 		free(s->down[i].x.buf);
 	free(s->down);
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		free(s->level[i].up.buf);
-	for (int i = 0; i < SPW_LOADS; i++)
+	for (int i = 0; i < SPW_LOADS; i++) {
 		free(s->load[i].buf);
+		free(s->load[i].stored);
+	}
+	for (int i = 0; i < SPW_CREW_HANDS; i++)
+		spw_packer_free(s->unpacker[i]);
 	free(s->row);
 	for (uint32_t i = 0; s->places &&
 	     i < d->map->counts[SPW_POOL_CHUNKS]; i++)
 		free(s->places[i]);
 	for (uint32_t i = 0; i < s->nheld; i++)
 		free(s->held[i].o);
-	spw_packer_free(s->packer);
 	free(s->scratch);
 	free(s->raw);
 	spw_bell_free(s->bell);
 	free(s->of_file);
 	free(s->places);
 	free(s->held);
+	free(s->marks);
 	free(s);
 	d->store = NULL;
 }
@@ -208,6 +218,9 @@ spw_store_close(struct spw_drainer *d)
 	if (!s)
 		return;
 	spw_store_reap(d, true);
+	if (s->nmarks)
+		(void)spw_store_sync(d);	/* and with it they go */
+	spw_pack_close(&s->crew);
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		kept |= spw_apart_close(s->level[i].tier,
 					!spw_held_any(d, i)) == -ETIMEDOUT;
@@ -229,6 +242,7 @@ has_room(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 	struct spw_apart *t = d->store->level[level].tier;
 	struct spw_tier_space space;
 
+	bytes += d->store->level[level].reserved;
 	spw_apart_space(t, &space);
 	if (space.capacity - space.used >= bytes)
 		return true;
@@ -239,13 +253,17 @@ has_room(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 	return space.capacity - space.used >= bytes;
 }
 
-static bool
-takes(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
+/* Why a tier does not take it; 0: it does. */
+static unsigned
+refuses(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 {
 	const struct spw_level *l = &d->store->level[level];
 
-	return (!durable || spw_apart_is_durable(l->tier)) && !l->deaf &&
-	       l->shunned_until <= spw_now_ms() && has_room(d, level, bytes);
+	if (durable && !spw_apart_is_durable(l->tier))
+		return SPW_WHY_SYNC;
+	if (l->deaf || l->shunned_until > spw_now_ms())
+		return SPW_WHY_SHUNNED;
+	return has_room(d, level, bytes) ? 0 : SPW_WHY_FULL;
 }
 
 /* The size that the file was cut to since its last object. If something may
@@ -259,7 +277,8 @@ take_cut(struct spw_drainer *d, uint32_t file)
 
 	if (!low)
 		return UINT64_MAX;
-	if (h->named && !h->unsynced)
+	if (h->named && !h->unsynced &&
+	    !(atomic_load(&d->map->files[file].flags) & SPW_FILE_TOUCHED))
 		return low - 1;
 	if (d->store->of_file[file])
 		h->doubtful = true;
@@ -269,7 +288,6 @@ take_cut(struct spw_drainer *d, uint32_t file)
 static void
 describe(struct spw_drainer *d, struct spw_down *down)
 {
-	struct spw_store *s = d->store;
 	struct spw_file *f = &d->map->files[down->file];
 	struct spw_object *o = &down->o;
 
@@ -277,14 +295,17 @@ describe(struct spw_drainer *d, struct spw_down *down)
 	o->dev = f->dev;
 	o->ino = f->ino;
 	o->btime = f->btime;
-	o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
 	o->file_size = atomic_load(&f->size);
-	o->cut = take_cut(d, down->file);
+	o->cut = UINT64_MAX;
+	if (!(o->flags & SPW_OBJECT_HOME)) {
+		o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
+		o->cut = take_cut(d, down->file);
+	}
 	o->wtime = atomic_load(&f->wtime);
 	o->block_size = 0;
-	o->path = s->path;
-	o->path_len = spw_name_copy(f, 0, s->path)
-		      ? (uint32_t)strlen(s->path) : 0;
+	o->path = down->path;
+	o->path_len = spw_name_copy(f, 0, down->path)
+		      ? (uint32_t)strlen(down->path) : 0;
 }
 
 /* No object tells of the cut: the next one has to. */
@@ -295,27 +316,53 @@ give_back_cut(struct spw_drainer *d, const struct spw_down *down)
 		spw_file_note_low(&d->map->files[down->file], down->o.cut);
 }
 
+/* Where the raw bytes lie: they are packed in their place. */
+static uint8_t *
+raw_bytes(const struct spw_down *down)
+{
+	uint32_t nblocks = (uint32_t)((down->o.length + SPW_OBJECT_BLOCK - 1) /
+				      SPW_OBJECT_BLOCK);
+
+	return (uint8_t *)down->x.buf +
+	       spw_object_head_size(down->o.path_len, nblocks);
+}
+
 uint8_t *
 spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 {
 	struct spw_store *s = d->store;
-	uint32_t nblocks = (uint32_t)((down->o.length + SPW_OBJECT_BLOCK - 1) /
-				      SPW_OBJECT_BLOCK);
 
 	describe(d, down);
-	for (down->tier = 0; down->tier < s->nlevels; down->tier++)
-		if (takes(d, down->tier, durable,
-			  spw_object_bound(down->o.path_len,
-					   down->o.length) + SPW_TIER_ALIGN))
-			break;
-	if (down->tier == s->nlevels) {
-		give_back_cut(d, down);
-		return NULL;
+	spw_log_begin(down);
+	down->reserved = spw_object_bound(down->o.path_len, down->o.length) +
+			 SPW_TIER_ALIGN;
+	down->why.why = durable ? SPW_WHY_SYNC : 0;
+	for (down->tier = 0; down->tier < s->nlevels; down->tier++) {
+		unsigned why = refuses(d, down->tier, durable,
+				       down->reserved);
+
+		if (!why)
+			return raw_bytes(down);
+		down->why.why |= (uint16_t)why;
 	}
-	if (s->level[down->tier].pack.codec != SPW_CODEC_NONE)
-		return s->scratch;
-	return (uint8_t *)down->x.buf +
-	       spw_object_head_size(down->o.path_len, nblocks);
+	give_back_cut(d, down);
+	spw_log_through(d, down);
+	return NULL;
+}
+
+void
+spw_store_send(struct spw_drainer *d, struct spw_down *down)
+{
+	struct spw_level *l = &d->store->level[down->tier];
+
+	down->x.up = false;
+	down->x.len = (size_t)down->pack.stored;
+	down->x.user = down;
+	down->sent = true;
+	down->sent_ns = spw_now_ns();
+	spw_apart_move(l->tier, &down->x);
+	l->unsynced = true;
+	SPW_FAILPOINT("store-submitted");
 }
 
 int
@@ -323,25 +370,26 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_store *s = d->store;
 	struct spw_level *l = &s->level[down->tier];
-	uint32_t nblocks = (uint32_t)((down->o.length + SPW_OBJECT_BLOCK - 1) /
-				      SPW_OBJECT_BLOCK);
-	const uint8_t *src = l->pack.codec != SPW_CODEC_NONE ? s->scratch
-		: (uint8_t *)down->x.buf +
-		  spw_object_head_size(down->o.path_len, nblocks);
-	int64_t n = spw_object_encode(s->packer, &down->o, &l->pack,
-				      down->x.buf, s->bound, src);
 
-	if (n < 0) {
-		give_back_cut(d, down);
-		return (int)n;
+	if (l->pinned)
+		down->why.why |= SPW_WHY_PINNED;
+	down->pack.o = &down->o;
+	down->pack.pack = l->pack;
+	down->pack.raw = raw_bytes(down);
+	down->pack.to = down->x.buf;
+	down->pack.cap = s->bound;
+	/* Sums alone take less time than two changes of thread. */
+	if (l->pack.codec == SPW_CODEC_NONE) {
+		spw_pack_now(&s->crew, &down->pack);
+	} else if (spw_pack_start(&s->crew, &down->pack)) {
+		l->reserved += down->reserved;
+		return 0;
 	}
-	down->x.up = false;
-	down->x.len = (size_t)n;
-	down->x.user = down;
-	down->sent = true;
-	spw_apart_move(l->tier, &down->x);
-	l->unsynced = true;
-	SPW_FAILPOINT("store-submitted");
+	if (down->pack.stored < 0) {
+		give_back_cut(d, down);
+		return (int)down->pack.stored;
+	}
+	spw_store_send(d, down);
 	return 0;
 }
 
@@ -366,7 +414,7 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 		return r;
 	skip = from - o->offset - part.raw_at;
 	direct = skip == 0 && part.raw_len <= to - from;
-	r = spw_object_decode(s->packer, o, &part, stored,
+	r = spw_object_decode(s->crew.own, o, &part, stored,
 			      direct ? buf : s->raw, &bad);
 	if (r < 0)
 		return r;

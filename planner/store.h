@@ -4,6 +4,7 @@
 #define SPW_PLANNER_STORE_H
 
 #include "planner/drainer.h"
+#include "planner/pack.h"
 #include "shm/tierspec.h"
 #include "tiers/apart.h"
 #include "tiers/tier.h"
@@ -17,6 +18,7 @@
 enum { SPW_DOWN_DEPTH = 8 };		/* objects on their way at once */
 
 struct spw_down {			/* an object on its way down */
+	struct spw_pack_job pack;	/* first: reaped as that */
 	struct spw_transfer x;
 	struct spw_object o;
 	uint32_t tier;			/* number in the store */
@@ -27,9 +29,13 @@ struct spw_down {			/* an object on its way down */
 	uint32_t slot[SPW_CHUNK_BLOCKS];	/* that it moves from */
 	uint64_t number[SPW_CHUNK_BLOCKS];
 	void (*over)(struct spw_drainer *d, struct spw_down *down);
+	uint64_t reserved;		/* of its tier, until it is submitted */
+	struct spw_decision why;
+	int64_t sent_ns;		/* when it was submitted */
 	bool busy;
 	bool sent;
 	bool late;			/* over for us; the tier still has it */
+	char path[SPW_FILE_PATH];	/* of the file, in o */
 };
 
 struct spw_held {			/* an object in a tier */
@@ -46,6 +52,7 @@ struct spw_places {			/* of a chunk's blocks */
 	uint32_t held[SPW_CHUNK_BLOCKS];	/* 0: none */
 	uint64_t bits[SPW_CHUNK_BLOCKS / 64];	/* held is not 0 */
 	bool busy;
+	bool spoilt;			/* the last load was unreadable */
 };
 
 enum { SPW_LOADS = 4 };			/* on their way home at once */
@@ -55,14 +62,29 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 	bool busy;
 	uint32_t file, chunk, bit, nblocks;
 	int fd, err;
-	uint64_t at, len;
-	uint8_t *buf;
+	uint64_t at, len;		/* in the file */
+	uint8_t *buf;			/* len bytes, from skip on */
+	uint64_t skip;
+	struct spw_object *o;		/* a head of its own */
+	struct spw_object_part part;
+	uint8_t *stored;
+	struct spw_packer **packer;	/* by hand, of the crew */
+	bool unreadable;
+};
+
+struct spw_marked {			/* a mark in a tier, see release.c */
+	uint64_t place, seq;
+	uint64_t due;			/* the tier's sync that makes it safe */
+	uint32_t tier;
+	uint32_t file, file_gen;	/* file SPW_NONE: not known here */
 };
 
 struct spw_level {			/* one of the tiers */
 	struct spw_apart *tier;
+	uint32_t number;		/* in the list of the segment */
+	bool pinned;			/* its packing, by the user */
 	struct spw_object_pack pack;
-	uint32_t number;		/* in the segment's list of tiers */
+	uint64_t reserved;		/* bytes that are packed for it now */
 	int64_t shunned_until;		/* ms; it failed a moment ago */
 	bool deaf;			/* as of the last look */
 	bool unsynced;			/* something was put since */
@@ -81,17 +103,23 @@ struct spw_store {
 	uint32_t *of_file;		/* first held, by file */
 	struct spw_places **places;	/* by chunk */
 	int64_t stamped;		/* ms */
-	struct spw_packer *packer;
+	struct spw_marked *marks;
+	uint32_t nmarks, marks_cap;
+	bool inherited;			/* what a predecessor dropped may not
+					 * be durable yet */
+	struct spw_pack_crew crew;
 	struct spw_bell *bell;
 	struct spw_down *down;		/* as many more for each tier: it may
 					 * keep them for long */
 	uint32_t ndown;
-	uint8_t *scratch;		/* raw bytes that will be packed */
+	uint8_t *scratch;		/* what fsync gathers */
 	uint8_t *raw;			/* for reading */
 	uint8_t *row;			/* blocks on their way up */
 	struct spw_load load[SPW_LOADS];
+	struct spw_packer *unpacker[SPW_CREW_HANDS];	/* for the loads */
 	size_t bound;			/* bytes of an object at most */
-	char path[SPW_FILE_PATH];
+	int64_t told_through;		/* ms; the last that went through, */
+	uint64_t through_ino, through_offset;	/* of those in the log */
 };
 
 /* The name of a segment's shares: the same for every drainer of it, and no
@@ -107,7 +135,7 @@ int spw_store_open(struct spw_drainer *d);
 void spw_store_close(struct spw_drainer *d);
 
 /* A free one; waits for one. Fill in file, over, o.offset, o.length and
- * o.flags. */
+ * o.flags; for a mark o.seq, too. */
 struct spw_down *spw_store_begin(struct spw_drainer *d);
 
 /* Gives it back unused. */
@@ -118,8 +146,8 @@ void spw_store_cancel(struct spw_down *down);
 uint8_t *spw_store_raw(struct spw_drainer *d, struct spw_down *down,
 		       bool durable);
 
-/* Packs and sends them; over is called when it is reaped, x.err says how it
- * went. If this fails, over is not called. */
+/* Packs them, by a worker, and sends them; over is called when it is reaped,
+ * err says how it went. If this fails, over is not called. */
 int spw_store_put(struct spw_drainer *d, struct spw_down *down);
 
 /* Reaps what is over; wait: until nothing is under way that can be hoped
@@ -148,6 +176,18 @@ uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
 int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 		   uint64_t to, void *buf);
 
+/* The same in two steps, of which a worker can do the second: l->at and l->len
+ * are given. What was read is let go of at last. */
+int spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l);
+int spw_load_unpack(struct spw_load *l);
+void spw_load_end(struct spw_load *l);
+
+/* Tells the log in the segment: an object is down, or did not get there; no
+ * tier took it. */
+void spw_log_begin(struct spw_down *down);
+void spw_log_down(struct spw_drainer *d, struct spw_down *down);
+void spw_log_through(struct spw_drainer *d, const struct spw_down *down);
+
 /* Lets go of objects whose blocks are not below any more. */
 void spw_store_sweep(struct spw_drainer *d);
 void spw_store_forget_chunk(struct spw_drainer *d, uint32_t chunk);
@@ -155,6 +195,10 @@ void spw_store_forget_chunk(struct spw_drainer *d, uint32_t chunk);
 /* The chunk's bytes are on their way home. */
 bool spw_store_is_busy(struct spw_drainer *d, uint32_t chunk);
 void spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy);
+
+/* The last of them could not be read or unpacked. */
+bool spw_store_is_spoilt(struct spw_drainer *d, uint32_t chunk);
+void spw_store_set_spoilt(struct spw_drainer *d, uint32_t chunk, bool spoilt);
 
 /* A copy made for fsync keeps the file's promise until the file is safe at
  * home. seq: the youngest object that is meant. */
@@ -164,6 +208,8 @@ bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 /* A reboot leaves all objects of the file. */
 bool spw_store_lasts(const struct spw_drainer *d, uint32_t file);
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
+
+/* They are not needed any more, and go, the oldest first. */
 void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* Says in the shares that we are at work: who finds them later can tell our

@@ -490,7 +490,7 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 	}
 	if (left == n && n)
 		return r;
-	me->lane->count.writes++;
+	me->lane->count.writes += left == 0;	/* or when the rest is in */
 	me->lane->count.bytes_written += n - left;
 	spw_gate_wake(me->map);
 	look_for_drainer(me, time);

@@ -5,6 +5,7 @@
 
 #include "shm/expand.h"
 #include "shm/ini.h"
+#include "shm/layout.h"
 #include "shm/sys.h"
 #include "shm/setting.h"
 #include "shm/suggest.h"
@@ -499,4 +500,12 @@ spw_config_arg(char *const *argv, const char *const *own,
 	spw_diag_hint(ret_diag, "write --%s %s", spw_options[id].name,
 		      spw_options[id].shape);
 	return -EINVAL;
+}
+
+uint32_t
+spw_config_workers(const struct spw_config *cfg)
+{
+	static const uint32_t number[] = { SPW_NONE, 0, 1, 2, 4, 8, 16 };
+
+	return number[cfg->workers];	/* in the order of the words */
 }

@@ -79,6 +79,7 @@ struct spw_config {			/* some 18 KiB, no pointers */
 	char shm_dir[SPW_CONFIG_PATH];
 	unsigned drainer;		/* SPW_DRAINER_x */
 	uint64_t drain_delay, drain_timeout;	/* ns, SPW_DURATION_NONE */
+	unsigned workers;		/* see spw_config_workers */
 	uint64_t drain_margin, kill_wait;	/* ns */
 	unsigned at_exit;		/* SPW_AT_EXIT_x */
 	char weights[SPW_WEIGHTS_LEN];	/* spw_weights_parse takes it */
@@ -125,6 +126,9 @@ int spw_config_tiers(const struct spw_config *cfg, char *const *envp,
 		     struct spw_diag *ret_diag);
 int spw_config_check(const struct spw_config *cfg, struct spw_tierlist *list,
 		     struct spw_diag *ret_diag);
+
+/* The threads that pack, as the segment has it. */
+uint32_t spw_config_workers(const struct spw_config *cfg);
 
 /*
  * The file for the seed: cfg->seed or, if it is empty, spillway/seed.json in

@@ -25,6 +25,9 @@
  *	chunks	256 blocks of a file in a row, found by (file, number)
  *		through cbuckets: a bit for each block that is below.
  *
+ * Beside them lies a ring of the drainer's last decisions, where there are
+ * tiers to decide between.
+ *
  * Why blocks of 4 KiB: a kernel write is atomic per page against kill -9, and
  * so must ours be. A whole block is written into a fresh slot outside all
  * locks and put in place by one store; only pieces smaller than a block take
@@ -104,7 +107,7 @@
 #include <stdint.h>
 
 #define SPW_MAGIC	0x3179617770737053ull	/* "Spspway1", little endian */
-#define SPW_VERSION	1u
+#define SPW_VERSION	2u
 
 #define SPW_BLOCK_SHIFT	12
 #define SPW_BLOCK_SIZE	(1u << SPW_BLOCK_SHIFT)
@@ -251,6 +254,9 @@ enum spw_file_flag {
 	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
 	SPW_FILE_VISITED = 64,		/* another job asked us to leave it */
 	SPW_FILE_APPENDED = 128,	/* somebody appends: see spw_gate_appends */
+	SPW_FILE_COPIED = 256,		/* tiers may have copies of its bytes */
+	SPW_FILE_TOUCHED = 512,		/* the kernel changed home for somebody;
+					 * the drainer has not synced it since */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -356,6 +362,43 @@ struct spw_pool {			/* how far it is in use */
 	_Atomic uint32_t hint;		/* lowest word that may have a bit */
 };
 
+enum spw_why {				/* of a decision, together */
+	SPW_WHY_CHOSEN = 1,		/* by the planner */
+	SPW_WHY_PINNED = 2,		/* the packing, by the user */
+	SPW_WHY_FULL = 4,		/* a tier before it had no room */
+	SPW_WHY_SHUNNED = 8,		/* a tier before it had failed */
+	SPW_WHY_SYNC = 16,		/* a copy for fsync */
+	SPW_WHY_THROUGH = 32,		/* no tier: it goes home */
+	SPW_WHY_FAILED = 64,		/* it did not arrive: see err */
+	SPW_WHY_ALL = 127
+};
+
+#define SPW_DECISION_PATH 128
+#define SPW_DECISION_HOME UINT8_MAX
+
+/* Where a run of bytes went, how it was packed, and why: a ring that the
+ * drainer writes and anybody reads; see decisions.h. Times are in seconds. */
+struct spw_decision {
+	_Atomic uint64_t stamp;		/* 2 * number + 2; odd: not whole */
+	uint64_t dev, ino;
+	uint64_t offset, length;	/* in the file */
+	uint64_t object;		/* its sequence number; 0: none */
+	uint64_t traits;		/* planner/analyze.h; 0: not known */
+	int64_t when;			/* ns since the epoch */
+	uint64_t stored, expect_stored;	/* bytes */
+	double pack, expect_pack;
+	double write, expect_write;
+	int32_t err;			/* negative errno */
+	uint16_t why;			/* enum spw_why */
+	uint8_t tier;			/* in seg.fixed.tiers, from 0 */
+	uint8_t codec;
+	int8_t level;
+	uint8_t filter, width;
+	uint8_t pad;
+	char path[SPW_DECISION_PATH];	/* the end of it, with NUL */
+};
+static_assert(sizeof(struct spw_decision) == 256, "stored in the segment");
+
 enum spw_drainer_state {		/* seg.wake, a futex */
 	SPW_DRAINER_NONE, SPW_DRAINER_ASLEEP, SPW_DRAINER_DELAYED,
 	SPW_DRAINER_AWAKE
@@ -378,8 +421,12 @@ struct spw_seg_fixed {			/* set once, under the checksum */
 	uint64_t asks_off;		/* bitmap over files: settle me */
 	uint64_t syncs_off;		/* bitmap over files: fsync me */
 	uint64_t cbuckets_off;		/* uint32_t heads: index + 1 */
+	uint64_t decisions_off;
 	uint32_t ncbuckets;		/* a power of two */
+	uint32_t ndecisions;		/* likewise, or 0 */
 	uint32_t delay_ms;		/* how long dirty bytes may rest */
+	uint32_t workers;		/* that pack; SPW_NONE: as many as
+					 * make sense */
 	int64_t ends;			/* of the batch job, ns since the
 					 * epoch; 0: not known */
 	uint32_t margin_ms;		/* home so long before that */
@@ -431,6 +478,7 @@ struct spw_seg {
 	_Atomic uint32_t chunk_version;	/* odd while chunks are relinked */
 	_Atomic uint32_t durable;	/* a tier below survives a reboot */
 	_Atomic uint64_t sequence;	/* of the youngest object */
+	_Atomic uint64_t decisions;	/* so far; the last are in the ring */
 	_Atomic int64_t hurry_until;	/* ms: until then nothing rests */
 	_Atomic uint32_t save_asked;	/* tickets: put all that is not home */
 	_Atomic uint32_t save_done;	/* into durable tiers; served so far */

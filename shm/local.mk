@@ -16,6 +16,8 @@ shm_sources = \
 	shm/confshow.c \
 	shm/crc32c.c \
 	shm/crc32c.h \
+	shm/decisions.c \
+	shm/decisions.h \
 	shm/diag.c \
 	shm/diag.h \
 	shm/expand.c \

@@ -38,6 +38,9 @@
 	O(DRAIN_TIMEOUT, "drain-timeout", DURATION, drain_timeout, "none", \
 	  0, SPW_DURATION_NONE, "", "TIME", \
 	  "how long a run waits until all is home") \
+	O(WORKERS, "workers", CHOICE, workers, "auto", 0, 0, \
+	  "auto|none|1|2|4|8|16", "NUMBER", \
+	  "threads of the drainer that pack and unpack") \
 	O(DRAIN_MARGIN, "drain-margin", DURATION, drain_margin, "60s", \
 	  0, UINT64_C(86400000000000), "", "TIME", \
 	  "all is home this long before a batch job ends") \

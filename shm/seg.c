@@ -23,6 +23,7 @@ enum {
 	SLOTS_MIN = 256,		/* 1 MiB: SPW_RAM_MIN */
 	GROW_MAX = 16384,		/* items at once: 64 MiB of slots */
 	CHUNKS_MIN = 64, CHUNKS_MAX = 1 << 23,
+	DECISIONS = 512, DECISIONS_MAX = 1 << 16,
 };
 
 static const struct {
@@ -48,6 +49,7 @@ layout_hash(void)
 		sizeof(struct spw_ofd), sizeof(struct spw_block),
 		sizeof(pthread_mutex_t), SPW_BLOCK_SIZE, SPW_BATCH,
 		SPW_BYPASS_COUNT, sizeof(struct spw_chunk),
+		sizeof(struct spw_decision),
 	};
 
 	return spw_crc32c(0, sizes, sizeof(sizes));
@@ -160,6 +162,9 @@ lay_out(struct spw_seg_fixed *f, const struct spw_seg_request *req)
 	f->asks_off = place(&at, nfiles / 8);
 	f->syncs_off = place(&at, nfiles / 8);
 	f->cbuckets_off = place(&at, 4ull * f->ncbuckets);
+	f->ndecisions = req->below ? DECISIONS : 0;
+	f->decisions_off = place(&at, sizeof(struct spw_decision) *
+				 f->ndecisions);
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
 		struct spw_table *t = &f->tables[i];
 
@@ -210,6 +215,10 @@ is_sound(const struct spw_seg_fixed *f)
 	       fits(f, f->syncs_off, f->tables[SPW_POOL_FILES].count / 8) &&
 	       f->ncbuckets >= 64 && !(f->ncbuckets & (f->ncbuckets - 1)) &&
 	       fits(f, f->cbuckets_off, 4ull * f->ncbuckets) &&
+	       f->ndecisions <= DECISIONS_MAX &&
+	       !(f->ndecisions & (f->ndecisions - 1)) &&
+	       fits(f, f->decisions_off, sizeof(struct spw_decision) *
+		    (uint64_t)f->ndecisions) &&
 	       memchr(f->job, '\0', sizeof(f->job)) &&
 	       memchr(f->tiers, '\0', sizeof(f->tiers));
 }
@@ -234,6 +243,7 @@ point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
 	map->bucket_locks = (void *)(base + f->bucket_locks_off);
 	map->fbucket_locks = (void *)(base + f->fbucket_locks_off);
 	map->dirty = (void *)(base + f->dirty_off);
+	map->decisions = (void *)(base + f->decisions_off);
 	map->asks = (void *)(base + f->asks_off);
 	map->syncs = (void *)(base + f->syncs_off);
 	map->bucket_mask = f->nbuckets - 1;
@@ -417,7 +427,7 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 		.magic = SPW_MAGIC, .version = SPW_VERSION,
 		.layout = layout_hash(), .created = (uint64_t)spw_file_time(),
 		.uid = spw_sys_geteuid(), .block_size = SPW_BLOCK_SIZE,
-		.delay_ms = req->delay_ms,
+		.delay_ms = req->delay_ms, .workers = req->workers,
 		.ends = req->ends, .margin_ms = req->margin_ms,
 		.keep = req->keep,
 	};

@@ -22,6 +22,7 @@ struct spw_map {			/* this process's mapping */
 	struct spw_block *blocks;
 	uint8_t *slots;
 	struct spw_chunk *chunks;
+	struct spw_decision *decisions;
 	_Atomic uint32_t *buckets, *fbuckets, *cbuckets;
 	struct spw_lock *bucket_locks, *fbucket_locks;
 	_Atomic uint64_t *dirty, *asks, *syncs;
@@ -54,6 +55,7 @@ struct spw_seg_request {
 	const char *job;
 	uint64_t bytes;			/* room for data */
 	uint32_t delay_ms;
+	uint32_t workers;		/* as in the segment */
 	int64_t ends;			/* see struct spw_seg_fixed */
 	uint32_t margin_ms;
 	bool keep;

@@ -248,12 +248,14 @@ cast_begin(const char *dir)
 	struct spw_seg_request req = {
 		.dir = dir, .job = "crash", .bytes = 4 << 20,
 		.delay_ms = (uint32_t)(crash_random(&cast_rng) % 4),
+		.workers = (uint32_t)(crash_random(&cast_rng) % 3),
 	};
 	char name[32], tiers[PATH_MAX];
 	int r;
 
 	if (cast_below) {
-		snprintf(tiers, sizeof(tiers), "nvme:%s@64M", cast_below);
+		snprintf(tiers, sizeof(tiers), "nvme:%s@64M%s", cast_below,
+			 crash_random(&cast_rng) % 2 ? "+lz4" : "");
 		req.tiers = tiers;
 		req.below = 64 << 20;
 		req.bytes = 1 << 19;

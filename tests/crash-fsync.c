@@ -29,6 +29,7 @@
 #include "shm/files.h"
 #include "shm/gate.h"
 #include "shm/proc.h"
+#include "tiers/codec.h"
 #include "tests/guarded.h"
 #include "tests/tier-kit.h"
 
@@ -362,7 +363,7 @@ apply(struct spw_tier *t, const struct found *f, uint8_t *image,
 	uint64_t bad;
 
 	if (!packer) {
-		CHECK(!spw_packer_new(&packer));
+		CHECK(spw_codec_load(NULL) > 0 && !spw_packer_new(&packer));
 		stored = kit_buffer();
 		raw = kit_buffer();
 	}
@@ -493,11 +494,13 @@ begin(const char *dir)
 	struct spw_seg_request req = {
 		.dir = dir, .job = "fsync", .bytes = 1 << 20, .delay_ms = 1,
 		.tiers = tiers, .below = CAPACITY,
+		.workers = (uint32_t)(draw(&chance) % 3),
 	};
 	struct stat st;
 	int fd;
 
-	snprintf(tiers, sizeof(tiers), "nvme:%s@64M", below);
+	snprintf(tiers, sizeof(tiers), "nvme:%s@64M%s", below,
+		 draw(&chance) % 2 ? "+lz4" : "");
 	memset(notes, 0, WRITERS * sizeof(*notes));
 	for (int i = 0; i < WRITERS; i++) {
 		file_name(name, i);

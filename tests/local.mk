@@ -206,6 +206,7 @@ tests_scripts = \
 	tests/below-home-faults.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
+	tests/below-pack.sh \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
 	tests/below-tier-faults.sh \
@@ -217,6 +218,8 @@ tests_scripts = \
 	tests/cmd-job-end.sh \
 	tests/cmd-keep.sh \
 	tests/cmd-mpirun.sh \
+	tests/cmd-place.sh \
+	tests/cmd-profile.sh \
 	tests/cmd-recover.sh \
 	tests/cmd-run-refuses.sh \
 	tests/cmd-run-signals.sh \
@@ -240,10 +243,20 @@ tests_scripts = \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/native-link.sh \
+	tests/powercut-bb.sh \
 	tests/powercut-chance.sh \
+	tests/powercut-control.sh \
 	tests/powercut-home.sh \
+	tests/powercut-leave.sh \
 	tests/powercut-log.sh \
+	tests/powercut-nvme.sh \
+	tests/powercut-pmem.sh \
+	tests/powercut-punch.sh \
+	tests/powercut-ranks.sh \
+	tests/powercut-release.sh \
 	tests/powercut-tree.sh \
+	tests/powercut-two.sh \
+	tests/powercut-unlink.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
@@ -354,7 +367,9 @@ tests_helpers = \
 	tests/past-cache \
 	tests/pinned \
 	tests/powercut \
+	tests/powercut-check \
 	tests/powercut-log \
+	tests/powercut-ranks \
 	tests/random-ops \
 	tests/ring-forms \
 	tests/signal-forms \
@@ -444,6 +459,16 @@ tests_powercut_log_SOURCES = \
 	tests/powercut-log.c \
 	tests/record.h
 tests_powercut_log_LDADD =
+tests_powercut_check_SOURCES = \
+	tests/powercut-check.c \
+	tests/powercut-work.c \
+	tests/powercut-work.h
+tests_powercut_check_LDADD =
+tests_powercut_ranks_SOURCES = \
+	tests/powercut-ranks.c \
+	tests/powercut-work.c \
+	tests/powercut-work.h
+tests_powercut_ranks_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops-data.c \
@@ -553,6 +578,7 @@ EXTRA_DIST += $(tests_scripts) \
 	tests/program-multiprocessing.py \
 	tests/program-python-functions.sh \
 	tests/program-python-twin.py \
+	tests/powercut-tiers \
 	tests/service \
 	tests/unit-cache-stress.tsan
 

@@ -6,6 +6,7 @@
 . tests/functions.sh
 log=$top_builddir/tests/powercut-log
 spilled_flags=(--include "$scratch/slow")
+can_slow_mount
 
 # lost FORM: how many cuts lost a record that was synced, of eight.
 lost()

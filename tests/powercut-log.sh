@@ -6,6 +6,7 @@
 . tests/functions.sh
 log=$top_builddir/tests/powercut-log
 power_cut_flags=
+can_slow_mount
 
 # write_log FORM COUNT: a recording, $scratch/FORM.
 write_log()

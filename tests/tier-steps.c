@@ -71,13 +71,16 @@ number(const char *text)
 	return *end == 'M' ? n << 20 : *end == 'K' ? n << 10 : n;
 }
 
-/* No two places and no two seeds have the same bytes. */
+/* No two places and no two seeds have the same bytes: numbers of 8 bytes, of
+ * which seeds from 1000 on leave the upper ones as they are. */
 static uint8_t
 byte_at(size_t seed, size_t at)
 {
 	uint64_t h = (at / 8 + 1) * 0x9e3779b97f4a7c15ull ^
 		     (seed + 1) * 0xc2b2ae3d27d4eb4full;
 
+	if (seed >= 1000)
+		return (uint8_t)((at / 8 + seed) >> at % 8 * 8);
 	h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
 	h ^= h >> 32;
 	return (uint8_t)(h >> at % 8 * 8);

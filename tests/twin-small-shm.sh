@@ -52,7 +52,7 @@ fi
 
 small=${here%/home}/small		# its name must have no blank
 mkdir "$small"
-at_end 'umount "$small" 2>/dev/null'
+at_end 'umount -l "$small" 2>/dev/null'
 mount -t tmpfs -o size=64m none "$small" ||
 	cannot "no right to mount a file system"
 export SPILLWAY_SHM_DIR=$small

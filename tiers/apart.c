@@ -116,6 +116,15 @@ spw_bell_wait(struct spw_bell *b, int64_t ms)
 	pthread_mutex_unlock(&b->lock);
 }
 
+void
+spw_bell_ring(struct spw_bell *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->rings++;
+	pthread_cond_signal(&b->rung);
+	pthread_mutex_unlock(&b->lock);
+}
+
 /* The thread. */
 
 static void

@@ -20,13 +20,16 @@
  */
 enum { SPW_APART_MS = 3000 };
 
-struct spw_bell;			/* rung by all tiers of a drainer */
+struct spw_bell;			/* rung by all who work for a drainer */
 struct spw_apart;
 
 int spw_bell_new(struct spw_bell **ret_bell);
 void spw_bell_free(struct spw_bell *b);
 
-/* Until a tier has rung since the last wait, or for ms. */
+/* By any thread that has something for the drainer. */
+void spw_bell_ring(struct spw_bell *b);
+
+/* Until somebody has rung since the last wait, or for ms. */
 void spw_bell_wait(struct spw_bell *b, int64_t ms);
 
 /* Waits for open, whatever it takes. */

@@ -189,7 +189,7 @@ bb_open(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 	if (t->share.unlocked)
 		t->tier.caution = "no locks on this file system: nothing but "
 			"the segment's own lock keeps a second drainer away";
-	r = spw_crew_new(&t->crew);
+	r = spw_crew_new(SPW_CREW_HANDS, &t->crew);
 	if (r == 0)
 		r = look_through(t);
 	if (r < 0) {

@@ -13,14 +13,22 @@ struct queue {
 	struct spw_job *first, **end;
 };
 
+struct hand {
+	struct spw_crew *crew;
+	unsigned number;
+	pthread_t thread;
+};
+
 struct spw_crew {
 	pthread_mutex_t lock;
 	pthread_cond_t given, done;
 	struct queue todo, over;
 	unsigned under_way;		/* of those to be reaped */
-	unsigned hands;
+	unsigned hands, most;
 	bool leaving;
-	pthread_t hand[SPW_CREW_HANDS];
+	void (*told)(void *arg);	/* NULL: nobody */
+	void *arg;
+	struct hand hand[SPW_CREW_MOST];
 };
 
 static void
@@ -45,7 +53,7 @@ take(struct queue *q)
 }
 
 int
-spw_crew_new(struct spw_crew **ret_crew)
+spw_crew_new(unsigned hands, struct spw_crew **ret_crew)
 {
 	struct spw_crew *c = calloc(1, sizeof(*c));
 	pthread_condattr_t attr;
@@ -58,10 +66,18 @@ spw_crew_new(struct spw_crew **ret_crew)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&c->done, &attr);
 	pthread_condattr_destroy(&attr);
+	c->most = hands < SPW_CREW_MOST ? hands : SPW_CREW_MOST;
 	c->todo.end = &c->todo.first;
 	c->over.end = &c->over.first;
 	*ret_crew = c;
 	return 0;
+}
+
+void
+spw_crew_tell(struct spw_crew *c, void (*told)(void *arg), void *arg)
+{
+	c->told = told;
+	c->arg = arg;
 }
 
 static void
@@ -74,12 +90,15 @@ finish(struct spw_crew *c, struct spw_job *job)
 		append(&c->over, job);
 	}
 	pthread_cond_signal(&c->done);	/* one thread waits, if any */
+	if (c->told)
+		c->told(c->arg);
 }
 
 static void *
 work(void *arg)
 {
-	struct spw_crew *c = arg;
+	const struct hand *me = arg;
+	struct spw_crew *c = me->crew;
 	struct spw_job *job;
 
 	pthread_setname_np(pthread_self(), "spillway-work");
@@ -93,6 +112,7 @@ work(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&c->lock);
+		job->hand = me->number;
 		job->run(job);
 		pthread_mutex_lock(&c->lock);
 		finish(c, job);
@@ -112,12 +132,15 @@ hire(struct spw_crew *c)
 		return 0;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (c->hands < SPW_CREW_HANDS && r == 0) {
-		r = pthread_create(&c->hand[c->hands], NULL, work, c);
+	while (c->hands < c->most && r == 0) {
+		struct hand *h = &c->hand[c->hands];
+
+		*h = (struct hand){ .crew = c, .number = c->hands };
+		r = pthread_create(&h->thread, NULL, work, h);
 		c->hands += r == 0;
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return c->hands ? 0 : -r;
+	return c->hands ? 0 : r ? -r : -EAGAIN;
 }
 
 int
@@ -186,7 +209,7 @@ spw_crew_free(struct spw_crew *c)
 	pthread_cond_broadcast(&c->given);
 	pthread_mutex_unlock(&c->lock);
 	while (c->hands)
-		pthread_join(c->hand[--c->hands], NULL);
+		pthread_join(c->hand[--c->hands].thread, NULL);
 	pthread_cond_destroy(&c->done);
 	pthread_cond_destroy(&c->given);
 	pthread_mutex_destroy(&c->lock);

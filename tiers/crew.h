@@ -11,18 +11,25 @@
  * Signals are blocked in the hands. They are started with the first job, and
  * are gone in a forked child, which must not use the crew.
  */
-enum { SPW_CREW_HANDS = 4 };
+enum {
+	SPW_CREW_HANDS = 4,		/* the usual number of them */
+	SPW_CREW_MOST = 16,
+};
 
 struct spw_job {
 	void (*run)(struct spw_job *job);
 	bool alone;			/* waited for by itself, not reaped */
+	unsigned hand;			/* who runs it, from 0; ours */
 	bool over;			/* ours */
 	struct spw_job *next;		/* ours */
 };
 
 struct spw_crew;
 
-int spw_crew_new(struct spw_crew **ret_crew);
+int spw_crew_new(unsigned hands, struct spw_crew **ret_crew);
+
+/* Called by a hand whenever a job is over and can be reaped. */
+void spw_crew_tell(struct spw_crew *c, void (*told)(void *arg), void *arg);
 
 /* Only the first one can fail: no thread was to be had. */
 int spw_crew_give(struct spw_crew *c, struct spw_job *job);

@@ -198,6 +198,7 @@ spw_join(struct spw_config *cfg, const struct spw_tierlist *tiers,
 	struct spw_seg_request req = {
 		.dir = cfg->shm_dir, .job = cfg->job, .bytes = bytes,
 		.delay_ms = (uint32_t)(cfg->drain_delay / 1000000),
+		.workers = spw_config_workers(cfg),
 		.ends = spw_jobend_find(environ),
 		.margin_ms = (uint32_t)(cfg->drain_margin / 1000000),
 		.keep = cfg->at_exit == SPW_AT_EXIT_KEEP,

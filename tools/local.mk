@@ -19,12 +19,16 @@ tools_sources = \
 	tools/cmd-config.c \
 	tools/cmd-drain.c \
 	tools/cmd-fsck.c \
+	tools/cmd-place.c \
+	tools/cmd-profile.c \
 	tools/cmd-recover.c \
 	tools/cmd-run.c \
 	tools/cmd-stage.c \
 	tools/cmd-status.c \
 	tools/cmd-version.c \
 	tools/commands.h \
+	tools/decided.c \
+	tools/decided.h \
 	tools/handover.c \
 	tools/handover.h \
 	tools/homing.c \
@@ -43,6 +47,14 @@ tools_sources = \
 	tools/levels.h \
 	tools/library.c \
 	tools/library.h \
+	tools/parts.c \
+	tools/parts.h \
+	tools/profile-codecs.c \
+	tools/profile-data.c \
+	tools/profile-show.c \
+	tools/profile-show.h \
+	tools/profile-tiers.c \
+	tools/profile.h \
 	tools/program.c \
 	tools/program.h \
 	tools/receipt.c \
@@ -73,6 +85,8 @@ man_pages += \
 	tools/spillway-drain.1 \
 	tools/spillway-fsck.1 \
 	tools/spillway-mpirun.1 \
+	tools/spillway-place.1 \
+	tools/spillway-profile.1 \
 	tools/spillway-recover.1 \
 	tools/spillway-run.1 \
 	tools/spillway-stage.1 \

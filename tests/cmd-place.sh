@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cmd-place.sh -- each part of a file is where `spillway place` says, while the
+# job runs and after it; the log says why
+
+. tests/functions.sh
+requires python3 --version
+"$top_builddir/tests/list-features" | grep '^codec *lz4 *yes' >/dev/null ||
+	cannot "no lz4 in this build"
+slow_mount
+mount=$scratch/slow
+cd "$mount"
+mkdir "$scratch/tier"
+unset SPILLWAY_JOB
+
+"$spillway" run --receipt "$receipt" --include "$mount" --job placed \
+	--tiers "ram@16M nvme:$(place "$scratch/tier")@128M+lz4" -- \
+	timeout 60 "$top_builddir/tests/tier-steps" write:a:1000:0:2M:1M \
+	"set:$mount:stall=*" write:a:1000:1M:23M:1M "call:$scratch/there" \
+	"set:$mount:stall=" close:a >"$scratch/out" 2>"$scratch/err" &
+run=$!
+for i in $(seq 300); do
+	[ ! -e "$scratch/there" ] || break
+	sleep 0.1
+done
+sums=$(find "$scratch/tier" -type f -exec cksum {} +)
+"$spillway" place a >"$scratch/text"
+"$spillway" place -v --job placed a >"$scratch/long"
+"$spillway" place --json a >"$scratch/json"
+"$spillway" place --log --json >"$scratch/log"
+"$spillway" place --log >"$scratch/log.text"
+[ "$sums" = "$(find "$scratch/tier" -type f -exec cksum {} +)" ] ||
+	fail "looking changed the tier"
+timeout 20 "$spillway" place --log --follow >"$scratch/followed" &
+follow=$!
+touch "$scratch/there.over"
+wait $run || fail "ended with $?: $(cat "$scratch/err")"
+wait $follow || fail "--follow ended with $?"
+
+cat "$scratch/text"
+head -n 1 "$scratch/text" | grep -qx 'a: 24 MiB, job placed' ||
+	fail "another heading"
+grep -q " nvme:$scratch/tier  *lz4=.* pinned" "$scratch/text" ||
+	fail "nothing in the tier"
+[ $(wc -l <"$scratch/long") -gt $(wc -l <"$scratch/text") ] ||
+	fail "-v shows no more"
+[ $(wc -l <"$scratch/followed") -ge $(wc -l <"$scratch/log.text") ] ||
+	fail "--follow shows less"
+
+python3 - "$scratch/json" "$scratch/log" <<'CHECK'
+import json, sys
+file, = json.load(open(sys.argv[1]))["files"]
+job, = json.load(open(sys.argv[2]))["jobs"]
+assert file["job"] == job["job"] == "placed"
+decided = {d["object"]: d for d in job["decisions"] if "object" in d}
+assert job["so_far"] >= len(decided) > 5, job["so_far"]
+at = 0
+seen = {"memory": 0, "tier": 0, "home": 0}
+for part in file["parts"]:
+    assert part["offset"] == at, part
+    at += part["length"]
+    seen[part["where"]] += part["length"]
+    if part["where"] != "tier":
+        continue
+    o = part["object"]
+    assert o["offset"] <= part["offset"], part
+    assert o["packed"].startswith("lz4="), part
+    assert o["stored"] * 3 < o["length"] * 2, part
+    assert o["blocks"] == o["blocks_packed"], part
+    assert o["why"] == "pinned", part
+    d = decided[o["sequence"]]
+    assert (d["offset"], d["length"]) == (o["offset"], o["length"]), d
+    assert d["path"].endswith("/slow/a") and d["tier"] == o["tier"], d
+    assert d["actual"]["stored"] == o["stored"], d
+assert at == file["size"] == 24 << 20, at
+assert seen["tier"] > 6 << 20 and seen["memory"] > 6 << 20, seen
+CHECK
+
+# Afterwards it is home, and so is what nobody knows.
+"$spillway" place a >"$scratch/text"
+printf 'a: 24 MiB\n%16d %10s  home\n' 0 "24 MiB" | diff -uB - \
+	<(sed 's/ *$//' "$scratch/text") || fail "not home"
+"$spillway" place --log | grep -x 'no job of yours on this node' >/dev/null ||
+	fail "a log of nobody"
+
+status()
+{
+	local status=0
+
+	"$spillway" place "${@:2}" >"$scratch/out" 2>&1 || status=$?
+	[ $status = $1 ] || fail "place ${*:2}: $status, expected $1"
+}
+status 5 none a
+grep -q '^a: 24 MiB' "$scratch/out" || fail "one that is missing hid another"
+status 2
+status 2 --log a
+status 2 --follow a
+status 3 --job none a
