@@ -24,7 +24,8 @@
 static struct spw_identity
 identity(const struct spw_file *f)
 {
-	return (struct spw_identity){ f->dev, f->ino, f->btime, false };
+	return (struct spw_identity){ .dev = f->dev, .ino = f->ino,
+				      .btime = f->btime };
 }
 
 static int

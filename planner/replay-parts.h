@@ -12,7 +12,7 @@ size_t spw_replay_bound(void);
 void spw_replay_stamp(struct spw_replay *r);
 
 /* The file's home, opened; negative errno. */
-int spw_replay_find(const struct spw_replay_file *f);
+int spw_replay_find(struct spw_replay *r, const struct spw_replay_file *f);
 
 /* Applies all objects of a file, sets its size and time, and syncs it. */
 int spw_replay_apply(struct spw_replay *r, uint32_t file, int fd,

@@ -80,10 +80,10 @@ spw_replay_stage_out(struct spw_replay *r, int fd, struct spw_stub *s,
 }
 
 static bool
-is_stub_of(const struct spw_replay *r, const struct spw_replay_file *f)
+is_stub_of(struct spw_replay *r, const struct spw_replay_file *f)
 {
 	struct spw_stub s;
-	int fd = spw_replay_find(f);
+	int fd = spw_replay_find(r, f);
 	bool is;
 
 	if (fd < 0)

@@ -302,6 +302,7 @@ describe(struct spw_drainer *d, struct spw_down *down)
 		o->cut = take_cut(d, down->file);
 	}
 	o->wtime = atomic_load(&f->wtime);
+	o->home_time = atomic_load(&f->home_mtime);
 	o->block_size = 0;
 	o->path = down->path;
 	o->path_len = spw_name_copy(f, 0, down->path)

@@ -132,7 +132,9 @@ spw_stub_read(int fd, struct spw_stub *ret)
 	n = parse(text, ret);
 	if (n < 0)
 		return n;
-	id = (struct spw_identity){ 0, ret->ino, ret->btime, true };
+	id = (struct spw_identity){
+		.ino = ret->ino, .btime = ret->btime, .any_dev = true,
+	};
 	return spw_find_is(fd, &id) ? 0 : -ESTALE;
 }
 

@@ -7,7 +7,8 @@ unset SPILLWAY_JOB
 requires python3 --version
 
 mkdir "$scratch/disk" "$scratch/plain"
-tiers="ram@16M nvme:$scratch/disk@128M"
+disk=$(place "$scratch/disk")
+tiers="ram@16M nvme:$disk@128M"
 head -c 6000000 /dev/urandom >"$scratch/data"
 
 # write_all: files of several shapes, in the working directory.
@@ -43,7 +44,7 @@ is_stub()
 		fail "$1: reads as zeros"
 	python3 -c 'import os, sys
 words = os.getxattr(sys.argv[1], "user.spillway.kept").decode()
-assert "tiers=nvme:" + sys.argv[2] in words, words' "$1" "$scratch/disk" ||
+assert "tiers=nvme:" + sys.argv[2] in words, words' "$1" "$disk" ||
 		{ [ "$(id -u)" != 0 ] || fail "$1: attribute"; }
 }
 
@@ -83,7 +84,7 @@ is_stub big
 
 # Shown, then brought home; the second time there is nothing to do.
 "$spillway" stage out -n . >out
-[ "$(grep -c " in nvme:$scratch/disk@" out)" = 5 ] || fail "$(cat out)"
+[ "$(grep -c " in nvme:$disk@" out)" = 5 ] || fail "$(cat out)"
 is_stub big
 mkdir other
 stat -c '%n %y' big hole tiny late >times
@@ -148,7 +149,7 @@ spilled dd if="$scratch/data" of=volatile bs=100000 status=none 2>err
 grep -q '/volatile: .* no tier that survives' err || fail "$(cat err)"
 same_bytes volatile "$scratch/data"
 spilled_flags=(--at-exit keep --job keep --tiers
-	"ram@16M nvme:$scratch/disk@4M")
+	"ram@16M nvme:$disk@4M")
 spilled dd if="$scratch/data" of=full bs=100000 status=none 2>err
 grep -q '/full: .* no room' err || fail "$(cat err)"
 same_bytes full "$scratch/data"
@@ -192,7 +193,7 @@ spilled_flags=(--at-exit keep --job keep --tiers "$tiers")
 spilled dd if="$scratch/data" of=lost bs=100000 status=none 2>err
 mv "$scratch/disk" "$scratch/away"
 fails_with 4 "$spillway" stage out lost 2>err >out
-grep -q "lost: no share in nvme:$scratch/disk.*\[W119\]" err || fail "$(cat err)"
+grep -q "lost: no share in nvme:$disk.*\[W119\]" err || fail "$(cat err)"
 mv "$scratch/away" "$scratch/disk"
 log=$(find "$scratch/disk" -name '*.log' | head -n 1)
 printf x | dd of="$log" bs=1 seek=500000 conv=notrunc status=none

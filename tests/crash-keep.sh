@@ -6,7 +6,7 @@
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"
-tiers="ram@16M nvme:$scratch/disk@64M"
+tiers="ram@16M nvme:$(place "$scratch/disk")@64M"
 head -c 300000 /dev/urandom >"$scratch/data"
 write_all='dd if="$0" of=a bs=100000 status=none; chmod 640 a
 	dd if="$0" of=b bs=1000 count=5 seek=9 status=none

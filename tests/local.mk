@@ -283,7 +283,10 @@ tests_scripts = \
 	tests/program-sqlite.sh \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
+	tests/recover-clock.sh \
+	tests/recover-killed.sh \
 	tests/recover-memory.sh \
+	tests/recover-moved.sh \
 	tests/recover-newer.sh \
 	tests/recover-tiers.sh \
 	tests/service-life.sh \
