@@ -9,6 +9,8 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 
+enum { LOST_MS = 1000 };
+
 struct spw_object *
 spw_held_copy(const struct spw_object *o)
 {
@@ -251,20 +253,43 @@ spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy)
 }
 
 bool
-spw_store_is_spoilt(struct spw_drainer *d, uint32_t chunk)
+spw_store_is_lost(struct spw_drainer *d, uint32_t chunk, uint32_t bit)
 {
 	struct spw_places *p = places_of(d, chunk, false);
 
-	return p && p->spoilt;
+	return p && p->lost[bit / 64] >> bit % 64 & 1;
+}
+
+bool
+spw_store_has_lost(struct spw_drainer *d, uint32_t chunk)
+{
+	struct spw_places *p = places_of(d, chunk, false);
+	uint64_t any = 0;
+
+	if (p && p->lost_until <= spw_now_ms())
+		memset(p->lost, 0, sizeof(p->lost));
+	for (int w = 0; p && w < SPW_CHUNK_BLOCKS / 64; w++)
+		any |= p->lost[w] &
+		       atomic_load(&d->map->chunks[chunk].below[w]);
+	return any;
 }
 
 void
-spw_store_set_spoilt(struct spw_drainer *d, uint32_t chunk, bool spoilt)
+spw_store_lose(struct spw_drainer *d, uint32_t chunk,
+	       const struct spw_span *bad)
 {
-	struct spw_places *p = places_of(d, chunk, false);
+	struct spw_places *p = places_of(d, chunk, true);
+	uint64_t base = d->map->chunks[chunk].number * SPW_CHUNK_BLOCKS;
 
-	if (p)
-		p->spoilt = spoilt;
+	if (!p)
+		return;
+	p->lost_until = spw_now_ms() + LOST_MS;
+	for (uint32_t bit = 0; bit < SPW_CHUNK_BLOCKS; bit++) {
+		uint64_t at = (base + bit) << SPW_BLOCK_SHIFT;
+
+		if (at < bad->to && bad->from < at + SPW_BLOCK_SIZE)
+			p->lost[bit / 64] |= 1ull << bit % 64;
+	}
 }
 
 bool

@@ -39,6 +39,8 @@ planner_sources = \
 	planner/levels.c \
 	planner/load.c \
 	planner/log.c \
+	planner/losses.c \
+	planner/losses.h \
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \

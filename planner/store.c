@@ -396,7 +396,7 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 
 int
 spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
-	       uint64_t to, void *buf)
+	       uint64_t to, void *buf, struct spw_span *ret_bad)
 {
 	struct spw_store *s = d->store;
 	const struct spw_object *o = s->held[held].o;
@@ -407,6 +407,7 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	bool direct;
 	int r;
 
+	*ret_bad = (struct spw_span){ from, to };
 	spw_object_part(o, from - o->offset, end_at - o->offset, &part);
 	if (part.len > SPW_OBJECT_MAX || part.raw_len > SPW_OBJECT_MAX)
 		return -EBADMSG;
@@ -417,8 +418,10 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	direct = skip == 0 && part.raw_len <= to - from;
 	r = spw_object_decode(s->crew.own, o, &part, stored,
 			      direct ? buf : s->raw, &bad);
-	if (r < 0)
+	if (r < 0) {
+		spw_load_blame(o, bad, ret_bad);
 		return r;
+	}
 	if (!direct)
 		memcpy(buf, s->raw + skip, n);
 	memset((uint8_t *)buf + n, 0, to - from - n);

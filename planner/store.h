@@ -48,11 +48,16 @@ struct spw_held {			/* an object in a tier */
 	bool promised;			/* fsync counts on it */
 };
 
+struct spw_span {			/* bytes of a file */
+	uint64_t from, to;
+};
+
 struct spw_places {			/* of a chunk's blocks */
 	uint32_t held[SPW_CHUNK_BLOCKS];	/* 0: none */
 	uint64_t bits[SPW_CHUNK_BLOCKS / 64];	/* held is not 0 */
+	uint64_t lost[SPW_CHUNK_BLOCKS / 64];	/* not to be read just now */
+	int64_t lost_until;		/* ms; then it is tried again */
 	bool busy;
-	bool spoilt;			/* the last load was unreadable */
 };
 
 enum { SPW_LOADS = 4 };			/* on their way home at once */
@@ -70,6 +75,7 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 	uint8_t *stored;
 	struct spw_packer **packer;	/* by hand, of the crew */
 	bool unreadable;
+	struct spw_span bad;		/* if so: what is */
 };
 
 struct spw_marked {			/* a mark in a tier, see release.c */
@@ -172,13 +178,16 @@ uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
 
 /* Reads file bytes [from, to) from an object into buf, unpacked and checked.
  * What the object has less is zero. -EINPROGRESS: its tier does not
- * answer now. */
+ * answer now. With other errors what is before ret_bad can be read, and nothing
+ * that is in it. */
 int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
-		   uint64_t to, void *buf);
+		   uint64_t to, void *buf, struct spw_span *ret_bad);
 
 /* The same in two steps, of which a worker can do the second: l->at and l->len
  * are given. What was read is let go of at last. */
 int spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l);
+void spw_load_blame(const struct spw_object *o, uint64_t bad,
+		    struct spw_span *span);
 int spw_load_unpack(struct spw_load *l);
 void spw_load_end(struct spw_load *l);
 
@@ -196,9 +205,12 @@ void spw_store_forget_chunk(struct spw_drainer *d, uint32_t chunk);
 bool spw_store_is_busy(struct spw_drainer *d, uint32_t chunk);
 void spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy);
 
-/* The last of them could not be read or unpacked. */
-bool spw_store_is_spoilt(struct spw_drainer *d, uint32_t chunk);
-void spw_store_set_spoilt(struct spw_drainer *d, uint32_t chunk, bool spoilt);
+/* Blocks that could not be read or unpacked a moment ago: one, any that is
+ * still below, and noting some. */
+bool spw_store_is_lost(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
+bool spw_store_has_lost(struct spw_drainer *d, uint32_t chunk);
+void spw_store_lose(struct spw_drainer *d, uint32_t chunk,
+		    const struct spw_span *bad);
 
 /* A copy made for fsync keeps the file's promise until the file is safe at
  * home. seq: the youngest object that is meant. */

@@ -122,6 +122,8 @@
 #define SPW_CHUNK_BLOCKS 256			/* blocks a chunk stands for */
 #define SPW_SEG_TIERS	4096			/* text of the tiers, with NUL */
 #define SPW_SEG_LEVELS	16			/* tiers below memory */
+#define SPW_SEG_LOSSES	32			/* that are told one by one */
+#define SPW_LOSS_WHERE	224
 #define SPW_SEG_CAUTION	216			/* fills a level to 256 bytes */
 
 #define SPW_NONE	UINT32_MAX		/* no index */
@@ -452,6 +454,15 @@ struct spw_seg_level {			/* a tier as its drainer last saw it */
 };
 static_assert(sizeof(struct spw_seg_level) == 256, "stored in the segment");
 
+struct spw_loss {			/* below, and not to be read there */
+	uint32_t file, file_gen;
+	uint64_t from, to;		/* bytes of the file */
+	_Atomic int32_t err;		/* positive errno, set last; 0: free */
+	uint32_t pad;
+	char where[SPW_LOSS_WHERE];	/* in the tier, for the user */
+};
+static_assert(sizeof(struct spw_loss) == 256, "stored in the segment");
+
 struct spw_seg {
 	struct spw_seg_fixed fixed;
 	uint32_t crc;			/* CRC32C of fixed */
@@ -495,6 +506,7 @@ struct spw_seg {
 
 	/* In the order of fixed.tiers, memory left out; for those who look. */
 	struct spw_seg_level levels[SPW_SEG_LEVELS];
+	struct spw_loss losses[SPW_SEG_LOSSES];	/* the drainer's to write */
 };
 
 enum spw_drainer_host {

@@ -45,6 +45,8 @@ tools_sources = \
 	tools/keeping.h \
 	tools/levels.c \
 	tools/levels.h \
+	tools/lost.c \
+	tools/lost.h \
 	tools/library.c \
 	tools/library.h \
 	tools/parts.c \

@@ -17,6 +17,7 @@ struct spw_receipt {
 	uint64_t bypasses[SPW_BYPASS_COUNT];
 	struct spw_keeping keeping;
 	bool safe;			/* what is left is, in a tier */
+	struct spw_map *map;		/* for what is lost */
 	double seconds;
 	int exit_status;
 };
