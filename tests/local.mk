@@ -218,6 +218,7 @@ tests_scripts = \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-job-end.sh \
+	tests/cmd-keep.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-place.sh \
 	tests/cmd-profile.sh \
@@ -234,6 +235,7 @@ tests_scripts = \
 	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/crash-fsync.sh \
+	tests/crash-keep.sh \
 	tests/crash-points.sh \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \
@@ -348,6 +350,7 @@ tests_helpers = \
 	tests/below-cases \
 	tests/bench-analyze \
 	tests/bench-choose \
+	tests/bench-engine \
 	tests/bench-filter \
 	tests/bench-front \
 	tests/bench-predict \
@@ -399,6 +402,11 @@ tests_bench_predict_SOURCES = \
 	tests/analyze-data.h \
 	tests/bench-predict.c \
 	tests/guarded.h
+tests_bench_engine_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-engine.c \
+	tests/guarded.h
+tests_bench_engine_LDADD = libback.la -lm
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
 	tests/guarded.h
@@ -576,6 +584,7 @@ TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
 EXTRA_DIST += $(tests_scripts) \
 	tests/bench \
+	tests/bench-files.py \
 	tests/each-library \
 	tests/installed.sh \
 	tests/program-functions.sh \
