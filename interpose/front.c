@@ -161,6 +161,7 @@ ram_bytes(void)
 static int
 create(const char *job)
 {
+	char seed[SPW_SEG_SEED];
 	struct spw_seg_request req = {
 		.dir = config.shm_dir, .job = job, .bytes = ram_bytes(),
 		.delay_ms = (uint32_t)(config.drain_delay / 1000000),
@@ -168,6 +169,8 @@ create(const char *job)
 		.ends = spw_jobend_find(environ),
 		.margin_ms = (uint32_t)(config.drain_margin / 1000000),
 		.tiers = below, .below = spw_tierspec_below(&tiers),
+		.weights = spw_config_weights(&config),
+		.seed = spw_config_seed(&config, environ, seed) ? seed : NULL,
 	};
 
 	if (!req.bytes)

@@ -59,6 +59,8 @@ struct spw_seg_request {
 	int64_t ends;			/* see struct spw_seg_fixed */
 	uint32_t margin_ms;
 	const char *tiers;		/* those below memory; NULL: none */
+	const char *seed;		/* of the planner; NULL: none */
+	uint64_t weights;		/* likewise, see weights.h */
 	uint64_t below;			/* bytes they may hold together */
 };
 

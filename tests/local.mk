@@ -240,6 +240,8 @@ tests_scripts = \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/native-link.sh \
+	tests/plan-choice.sh \
+	tests/plan-weigh.sh \
 	tests/powercut-chance.sh \
 	tests/powercut-home.sh \
 	tests/powercut-log.sh \
