@@ -57,7 +57,7 @@ leave_file(struct spw_me *me, uint32_t file)
 	struct spw_file *f = &me->map->files[file];
 
 	spw_gate_close(me, file);
-	if (!atomic_load(&f->bypass) && spw_gate_settle(me, file) == 0) {
+	if (!atomic_load(&f->bypass) && spw_gate_hand_over(me, file) == 0) {
 		spw_gate_drop(me, file, 0);
 		if (atomic_load(&f->opens) > 1)	/* others than we */
 			spw_file_bypass(me->map, file, SPW_BYPASS_EXEC);

@@ -14,10 +14,12 @@ spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why)
 		return 0;
 	spw_gate_close(me, file);
 	if (!atomic_load(&f->bypass))
-		r = spw_gate_settle(me, file);
+		r = spw_gate_hand_over(me, file);
 	if (r == 0) {
 		spw_gate_drop(me, file, 0);
 		spw_file_bypass(me->map, file, why);
+		/* Another's fsync may have come in between; none does now. */
+		(void)spw_gate_hand_over(me, file);
 	}
 	spw_gate_open(me, file);
 	return r;
@@ -51,7 +53,8 @@ spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 	if (changes)			/* the end may move */
 		spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
 	spw_gate_close(g->me, g->t.file);
-	ret->err = spw_gate_settle(g->me, g->t.file);
+	ret->err = changes ? spw_gate_hand_over(g->me, g->t.file)
+			   : spw_gate_settle(g->me, g->t.file);
 	if (ret->err == 0 && changes)
 		spw_gate_drop(g->me, g->t.file, 0);
 	(void)spw_sys_lseek(fd, (int64_t)atomic_load(&g->ofd->pos), SEEK_SET);
@@ -73,6 +76,8 @@ spw_visit_end(struct spw_visit *v)
 		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
 		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
 	}
+	if (v->changes)
+		spw_file_flag(f, SPW_FILE_TOUCHED);
 	spw_gate_open(v->g.me, v->g.t.file);
 	if (v->changes)
 		spw_unlock(&f->append);

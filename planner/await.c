@@ -72,7 +72,7 @@ end(struct spw_drainer *d, struct spw_level *l, struct spw_transfer *x)
 		spw_apart_drop(l->tier, x->place);
 		l->unsynced = true;
 	}
-	down->busy = down->late = false;
+	down->busy = down->sent = down->late = false;
 }
 
 static void
@@ -260,6 +260,10 @@ spw_store_sync(struct spw_drainer *d)
 		if (s->level[i].unsynced)
 			err = s->level[i].sync_err ? s->level[i].sync_err
 						   : -ETIMEDOUT;
+	if (err == 0) {
+		s->inherited = false;
+		spw_marks_retire(d);
+	}
 	return err;
 }
 

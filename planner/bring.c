@@ -4,6 +4,7 @@
 
 #include "planner/advice.h"
 #include "planner/chunks.h"
+#include "planner/losses.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -42,6 +43,23 @@ write_home(struct spw_job *job)		/* by a worker */
 	}
 }
 
+static bool
+is_loss(int err)
+{
+	return err < 0 && err != -ENOMEM;
+}
+
+/* What else the chunk has can get home all the same. */
+static void
+lose(struct spw_drainer *d, struct spw_load *l)
+{
+	spw_store_lose(d, l->chunk, &l->bad);
+	spw_file_fail(&d->map->files[l->file], EIO);
+	if (is_loss(l->err))
+		spw_loss_note(d, l->file, l->bad.from, l->bad.to,
+			      spw_store_of(d, l->chunk, l->bit), l->err);
+}
+
 static void
 unload(struct spw_drainer *d, struct spw_task *task)
 {
@@ -60,14 +78,11 @@ unload(struct spw_drainer *d, struct spw_task *task)
 		d->homes[l->file].retry_at = 0;
 		spw_file_heal(&d->map->files[l->file]);
 		d->homes[l->file].unsynced = true;
+	} else if (l->unreadable) {
+		lose(d, l);
 	} else {
-		spw_note_failure(d, l->file,
-				 l->err == -EBADMSG ? -EIO : l->err);
+		spw_note_failure(d, l->file, l->err);
 	}
-	/* What other objects hold can get home all the same. */
-	if (l->unreadable)
-		d->homes[l->file].failed = 0;
-	spw_store_set_spoilt(d, l->chunk, l->unreadable);
 	spw_load_end(l);
 	spw_store_set_busy(d, l->chunk, false);
 	atomic_fetch_sub(&d->map->files[l->file].inflight, 1);
@@ -88,6 +103,13 @@ take_load(struct spw_drainer *d)
 	}
 }
 
+static bool
+is_there(struct spw_drainer *d, uint32_t chunk, uint32_t bit)
+{
+	return spw_chunk_has(&d->map->chunks[chunk], bit) &&
+	       !spw_store_is_lost(d, chunk, bit);
+}
+
 /* Bits in a row that lie in one object, from the first on. */
 static bool
 find_row(struct spw_drainer *d, uint32_t chunk, struct spw_load *l)
@@ -95,7 +117,7 @@ find_row(struct spw_drainer *d, uint32_t chunk, struct spw_load *l)
 	const struct spw_chunk *c = &d->map->chunks[chunk];
 	uint32_t bit = 0, held;
 
-	while (bit < SPW_CHUNK_BLOCKS && !spw_chunk_has(c, bit))
+	while (bit < SPW_CHUNK_BLOCKS && !is_there(d, chunk, bit))
 		bit++;
 	if (bit == SPW_CHUNK_BLOCKS)
 		return false;
@@ -103,7 +125,7 @@ find_row(struct spw_drainer *d, uint32_t chunk, struct spw_load *l)
 	l->chunk = chunk;
 	l->bit = bit;
 	for (l->nblocks = 1; bit + l->nblocks < SPW_CHUNK_BLOCKS &&
-	     spw_chunk_has(c, bit + l->nblocks) &&
+	     is_there(d, chunk, bit + l->nblocks) &&
 	     spw_store_of(d, chunk, bit + l->nblocks) == held; l->nblocks++)
 		;
 	l->at = (c->number * SPW_CHUNK_BLOCKS + bit) << SPW_BLOCK_SHIFT;
@@ -127,11 +149,11 @@ fill(struct spw_drainer *d, struct spw_load *l)
 {
 	uint32_t held = spw_store_of(d, l->chunk, l->bit);
 
+	l->bad = (struct spw_span){
+		l->at, l->at + (uint64_t)l->nblocks * SPW_BLOCK_SIZE,
+	};
 	if (!held)
 		return -EIO;		/* its tier is gone */
-	l->fd = spw_home_open(d, l->file);
-	if (l->fd < 0)
-		return l->fd;
 	l->len = length_of(d, l, held);
 	return l->len ? spw_load_read(d, held, l) : 0;
 }
@@ -149,49 +171,49 @@ wait_for_tier(struct spw_drainer *d, struct spw_load *l)
 	l->busy = false;
 }
 
-/* One row of the chunk is on its way; 0: nothing to do, or not now. */
-static uint32_t
-bring_row(struct spw_drainer *d, uint32_t chunk)
+/* One row of the chunk is on its way, or lost; false: nothing to do, or not
+ * now. */
+static bool
+bring_row(struct spw_drainer *d, uint32_t chunk, uint32_t *went)
 {
 	uint32_t file = d->map->chunks[chunk].file;
 	struct spw_file *f = &d->map->files[file];
 	struct spw_load *l = take_load(d);
-	uint32_t n;
 
 	/* Looked at after the wait for it: things may have changed. */
 	if (!spw_chunk_is_used(d->map, chunk) ||
 	    d->map->chunks[chunk].file != file ||
 	    spw_store_is_busy(d, chunk) || !find_row(d, chunk, l)) {
 		l->busy = false;
-		return 0;
+		return false;
 	}
 	atomic_fetch_add(&f->inflight, 1);
 	if (atomic_load(&f->hold)) {
 		atomic_fetch_sub(&f->inflight, 1);
 		l->busy = false;
-		return 0;
+		return false;
 	}
 	l->file = file;
 	l->len = 0;
 	l->began = 0;
-	n = l->nblocks;
-	l->err = fill(d, l);
+	l->fd = spw_home_open(d, file);
+	l->err = l->fd < 0 ? l->fd : fill(d, l);
 	if (l->err == -EINPROGRESS) {
 		wait_for_tier(d, l);
-		return 0;
+		return false;
 	}
-	l->unreadable = l->err < 0;
+	l->unreadable = l->err < 0 && l->fd >= 0;
 	l->task.job.run = write_home;
 	l->task.over = unload;
 	spw_store_set_busy(d, chunk, true);
-	spw_store_set_spoilt(d, chunk, false);
 	spw_home_note_ctime(d, file);
 	if (l->err < 0) {
 		unload(d, &l->task);
-		return 0;
+		return true;
 	}
+	*went += l->nblocks;
 	spw_task_start(d, &l->task);
-	return n;
+	return true;
 }
 
 static bool
@@ -220,22 +242,22 @@ is_wanted(struct spw_drainer *d, uint32_t chunk, bool asked)
 static uint32_t
 bring_chunk(struct spw_drainer *d, uint32_t chunk, bool asked)
 {
-	uint32_t n, went = 0;
+	uint32_t file = d->map->chunks[chunk].file, went = 0;
 
+	/* Who asked is to hear of it, also if it is not tried again now. */
+	if (is_wanted(d, chunk, asked) && spw_store_has_lost(d, chunk) &&
+	    is_asked(d, file))
+		spw_file_fail(&d->map->files[file], EIO);
 	while (is_wanted(d, chunk, asked)) {
-		uint32_t file = d->map->chunks[chunk].file;
-
+		file = d->map->chunks[chunk].file;
 		d->touched[file / 64] |= 1ull << file % 64;
-		n = bring_row(d, chunk);
+		if (!bring_row(d, chunk, &went))
+			break;
 		/* The next row waits until this one is home. */
-		while (n && spw_store_is_busy(d, chunk) &&
-		       is_asked(d, file)) {
+		while (spw_store_is_busy(d, chunk) && is_asked(d, file)) {
 			(void)spw_task_reap(d, PATIENCE_MS);
 			spw_attend(d);
 		}
-		if (!n || spw_store_is_spoilt(d, chunk))
-			break;		/* this row would come again */
-		went += n;
 		if (spw_store_is_busy(d, chunk))
 			break;
 	}

@@ -40,6 +40,12 @@ struct spw_home {			/* a file's home, held open */
 	bool refused;			/* fsync was sent home */
 };
 
+struct spw_stamping {			/* of the homes that a pass touched */
+	struct spw_task task;
+	struct spw_drainer *d;
+	bool busy;			/* no home is closed now */
+};
+
 struct spw_candidate {			/* a dirty block, as first seen */
 	struct spw_key key;
 	uint32_t idx;
@@ -78,6 +84,7 @@ struct spw_drainer {
 	uint32_t nopen, open_limit;
 	uint32_t clock_hand;
 	uint64_t passes;
+	struct spw_stamping stamping;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
 	bool starved;			/* no room could be made just now */
@@ -125,6 +132,10 @@ void spw_home_let_run(struct spw_drainer *d, uint32_t file);
  * still there to be asked. */
 void spw_home_secure(struct spw_drainer *d);
 
+/* Makes durable that names of the file are gone; 0 also where there is no way
+ * to. */
+int spw_home_sync_names(struct spw_drainer *d, uint32_t file);
+
 /* Before the first write of a pass changes the ctime: remembers it. */
 void spw_home_note_ctime(struct spw_drainer *d, uint32_t file);
 
@@ -169,6 +180,11 @@ void spw_fetch_end(void);
 /* Answers fsync, where a durable tier can. */
 void spw_sync_serve(struct spw_drainer *d);
 
+/* Makes home durable. A cut that home has seen, and no object is older than,
+ * is forgotten: home may be the only one that has what was written after it. */
+int spw_sync_home(struct spw_drainer *d, uint32_t file, int fd,
+		  bool forget_cut, bool *ret_was_cut);
+
 /* Puts what is not home into durable tiers, if that was asked for: no promise
  * to a program, but what `recover` finds when memory is gone. */
 void spw_sync_save(struct spw_drainer *d);
@@ -177,7 +193,8 @@ void spw_sync_save(struct spw_drainer *d);
 void spw_sync_relieve(struct spw_drainer *d);
 
 /* Everything that objects up to seq promise is home: makes it durable there
- * and lets go of them. */
+ * and lets go of them. Fails where home does; what a tier cannot do is tried
+ * again. */
 int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* The same for all files that are home. */

@@ -108,13 +108,23 @@ spw_evict(struct spw_drainer *d, bool hard)
 	return true;
 }
 
+/* Its last name is gone, but may be back after a loss of power, and then what
+ * fsync promised has to be there. Not so once the directory was synced. */
+static bool
+is_unlinked_loosely(struct spw_drainer *d, uint32_t file)
+{
+	return atomic_load(&d->map->files[file].flags) & SPW_FILE_UNLINKED &&
+	       spw_store_has_promised(d, file, UINT64_MAX) &&
+	       spw_home_sync_names(d, file) < 0;
+}
+
 /* Behind the gate, so that no writer of a late opener is in there. */
 static void
 drop_blocks(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
 
-	if (!spw_gate_try_close(&d->me, file))
+	if (is_unlinked_loosely(d, file) || !spw_gate_try_close(&d->me, file))
 		return;
 	if (!atomic_load(&f->opens) &&
 	    (!spw_file_is_unsettled(f) ||

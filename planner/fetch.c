@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "planner/chunks.h"
+#include "planner/losses.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -85,20 +86,38 @@ row_length(struct spw_drainer *d, uint32_t chunk, const struct spw_key *key,
 	return n;
 }
 
+/* Blocks of one object, into d->store->row: as many of n as can be read. What
+ * is damaged is told, and never returned. */
+static int
+read_row(struct spw_drainer *d, uint32_t held, const struct spw_key *key,
+	 uint32_t *n)
+{
+	uint64_t at = key->number << SPW_BLOCK_SHIFT;
+	uint64_t end = at + (uint64_t)*n * SPW_BLOCK_SIZE;
+	struct spw_span bad = { at, end };
+	int r = held ? spw_store_read(d, held, at, end, d->store->row, &bad)
+		     : -EIO;
+
+	if (r == -EBADMSG && bad.from >= at + SPW_BLOCK_SIZE) {
+		*n = (uint32_t)((bad.from - at) / SPW_BLOCK_SIZE);
+		return read_row(d, held, key, n);
+	}
+	if (r == 0 || r == -EINPROGRESS)
+		return r;
+	if (r != -ENOMEM)
+		spw_loss_note(d, key->file, bad.from, bad.to, held, r);
+	return -EIO;
+}
+
 static int
 bring_up(struct spw_drainer *d, uint32_t chunk, struct spw_key key,
-	 uint32_t n)
+	 uint32_t *n)
 {
 	uint8_t *row = d->store->row;
 	uint32_t held = spw_store_of(d, chunk, key.number % SPW_CHUNK_BLOCKS);
-	uint64_t at = key.number << SPW_BLOCK_SHIFT;
-	int r;
+	int r = read_row(d, held, &key, n);
 
-	if (!held)
-		return -EIO;
-	r = spw_store_read(d, held, at, at + (uint64_t)n * SPW_BLOCK_SIZE,
-			   row);
-	for (uint32_t i = 0; r == 0 && i < n; i++, key.number++) {
+	for (uint32_t i = 0; r == 0 && i < *n; i++, key.number++) {
 		if (!has_room(d))
 			return i ? 0 : -ENOBUFS;
 		install(d, &key, row + (uint64_t)i * SPW_BLOCK_SIZE);
@@ -126,7 +145,7 @@ fetch(struct spw_drainer *d, struct spw_key key, uint32_t count)
 			int r;
 
 			n = row_length(d, chunk, &key, count);
-			r = bring_up(d, chunk, key, n);
+			r = bring_up(d, chunk, key, &n);
 			if (first)
 				err = r;
 			if (r < 0)
@@ -136,8 +155,6 @@ fetch(struct spw_drainer *d, struct spw_key key, uint32_t count)
 		key.number += n;
 		count -= n;
 	}
-	if (err == -EBADMSG)
-		err = -EIO;
 	return err == -ENOBUFS ? 0 : err;	/* it will ask again */
 }
 

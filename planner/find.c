@@ -14,7 +14,10 @@
 #include "shm/text.h"
 #include "shm/util.h"
 
-enum { OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME };
+enum {
+	OPEN_FLAGS = O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOATIME,
+	DEPTH = 24, CLIMB = 4,		/* directories down, and up */
+};
 
 /* The number alone may belong to a younger file by now. */
 static bool
@@ -30,8 +33,9 @@ is_file(int fd, const struct spw_identity *id)
 		return false;
 	born = (struct timespec){ stx.stx_btime.tv_sec,
 				  stx.stx_btime.tv_nsec };
-	return !id->btime || !(stx.stx_mask & STATX_BTIME) ||
-	       spw_nanoseconds(&born) == id->btime;
+	if (!id->btime || !(stx.stx_mask & STATX_BTIME))
+		return !id->born_too;
+	return spw_nanoseconds(&born) == id->btime;
 }
 
 /*
@@ -107,4 +111,94 @@ spw_find_beside(const char *path, const struct spw_identity *id)
 		}
 	closedir(dir);
 	return fd;
+}
+
+struct search {
+	const struct spw_identity *id;
+	uint64_t *left;			/* names */
+	dev_t dev;
+	ino_t seen;			/* a directory that was searched */
+};
+
+static int search_dir(int fd, struct search *s, int depth);
+
+static int
+look_at(int dir, const struct dirent *e, struct search *s, int depth)
+{
+	char name[48 + 256];
+	struct stat st;
+	int fd;
+
+	if (e->d_ino == s->id->ino) {
+		snprintf(name, sizeof(name), "/proc/self/fd/%d/%s", dir,
+			 e->d_name);
+		return spw_find_open(name, O_NOFOLLOW, s->id);
+	}
+	if ((e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
+	    e->d_ino == s->seen || depth == DEPTH)
+		return -ENOENT;
+	fd = spw_sys_openat(dir, e->d_name, O_RDONLY | O_DIRECTORY |
+			    O_NOFOLLOW | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -ENOENT;
+	if (spw_sys_fstat(fd, &st) == 0 && st.st_dev == s->dev)
+		return search_dir(fd, s, depth + 1);
+	spw_sys_close(fd);
+	return -ENOENT;
+}
+
+static int
+search_dir(int fd, struct search *s, int depth)
+{
+	const struct dirent *e;
+	DIR *dir = fdopendir(fd);
+	int r = -ENOENT;
+
+	if (!dir) {
+		spw_sys_close(fd);
+		return -ENOMEM;
+	}
+	while (r < 0 && *s->left && (e = readdir(dir))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		--*s->left;
+		r = look_at(fd, e, s, depth);
+	}
+	closedir(dir);
+	return r;
+}
+
+int
+spw_find_near(const char *path, const struct spw_identity *id,
+	      uint64_t *left)
+{
+	struct spw_identity strict = *id;
+	struct search s = { .id = &strict, .left = left };
+	char above[SPW_PATH_MAX];
+	struct stat st;
+	char *slash;
+	int fd, r = -ENOENT;
+
+	if (strlen(path) >= sizeof(above))
+		return -ENOENT;
+	strict.born_too = true;
+	strcpy(above, path);
+	for (int i = 0; i <= CLIMB && r < 0 && *left; i++) {
+		slash = strrchr(above, '/');
+		if (!slash || slash == above)
+			break;		/* not all there is */
+		*slash = '\0';
+		fd = spw_sys_open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+				  0);
+		if (fd < 0 || spw_sys_fstat(fd, &st) < 0 ||
+		    (s.dev && st.st_dev != s.dev)) {
+			if (fd >= 0)
+				spw_sys_close(fd);
+			continue;
+		}
+		s.dev = st.st_dev;
+		r = search_dir(fd, &s, 0);
+		s.seen = st.st_ino;
+	}
+	return r;
 }

@@ -9,6 +9,8 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 
+enum { LOST_MS = 1000 };
+
 struct spw_object *
 spw_held_copy(const struct spw_object *o)
 {
@@ -68,6 +70,7 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 		.due = s->level[level].syncs + 1,
 	};
 	s->of_file[file] = no;
+	spw_file_flag(&d->map->files[file], SPW_FILE_COPIED);
 	return no;
 }
 
@@ -117,9 +120,8 @@ spw_store_lapse(struct spw_drainer *d, uint32_t held)
 		leave(d, held);
 }
 
-/* Objects that were kept for their cuts, when what they cut is gone. */
-static void
-lapse_cuts(struct spw_drainer *d, uint32_t file)
+void
+spw_store_lapse_cuts(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_store *s = d->store;
 	uint32_t next;
@@ -216,7 +218,7 @@ spw_store_sweep(struct spw_drainer *d)
 	for (uint32_t i = 0; d->store && i < d->map->counts[SPW_POOL_FILES];
 	     i++)
 		if (d->store->of_file[i])
-			lapse_cuts(d, i);
+			spw_store_lapse_cuts(d, i);
 }
 
 void
@@ -251,20 +253,43 @@ spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy)
 }
 
 bool
-spw_store_is_spoilt(struct spw_drainer *d, uint32_t chunk)
+spw_store_is_lost(struct spw_drainer *d, uint32_t chunk, uint32_t bit)
 {
 	struct spw_places *p = places_of(d, chunk, false);
 
-	return p && p->spoilt;
+	return p && p->lost[bit / 64] >> bit % 64 & 1;
+}
+
+bool
+spw_store_has_lost(struct spw_drainer *d, uint32_t chunk)
+{
+	struct spw_places *p = places_of(d, chunk, false);
+	uint64_t any = 0;
+
+	if (p && p->lost_until <= spw_now_ms())
+		memset(p->lost, 0, sizeof(p->lost));
+	for (int w = 0; p && w < SPW_CHUNK_BLOCKS / 64; w++)
+		any |= p->lost[w] &
+		       atomic_load(&d->map->chunks[chunk].below[w]);
+	return any;
 }
 
 void
-spw_store_set_spoilt(struct spw_drainer *d, uint32_t chunk, bool spoilt)
+spw_store_lose(struct spw_drainer *d, uint32_t chunk,
+	       const struct spw_span *bad)
 {
-	struct spw_places *p = places_of(d, chunk, false);
+	struct spw_places *p = places_of(d, chunk, true);
+	uint64_t base = d->map->chunks[chunk].number * SPW_CHUNK_BLOCKS;
 
-	if (p)
-		p->spoilt = spoilt;
+	if (!p)
+		return;
+	p->lost_until = spw_now_ms() + LOST_MS;
+	for (uint32_t bit = 0; bit < SPW_CHUNK_BLOCKS; bit++) {
+		uint64_t at = (base + bit) << SPW_BLOCK_SHIFT;
+
+		if (at < bad->to && bad->from < at + SPW_BLOCK_SIZE)
+			p->lost[bit / 64] |= 1ull << bit % 64;
+	}
 }
 
 bool
@@ -298,47 +323,6 @@ spw_store_promise(struct spw_drainer *d, uint32_t file)
 		s->held[i].promised = true;
 }
 
-struct aged {
-	uint64_t seq;
-	uint32_t no;
-};
-
-static int
-compare_age(const void *a, const void *b)
-{
-	uint64_t x = ((const struct aged *)a)->seq;
-	uint64_t y = ((const struct aged *)b)->seq;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The oldest first: if we die over it, what is left must not be older than
- * what was promised last. */
-void
-spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
-{
-	struct spw_store *s = d->store;
-	struct aged *list;
-	size_t n = 0;
-
-	for (uint32_t i = s ? s->of_file[file] : 0; i; i = s->held[i].next)
-		n++;
-	list = n ? malloc(n * sizeof(*list)) : NULL;
-	if (!list)
-		return;
-	n = 0;
-	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
-		if (s->held[i].o->seq <= seq)
-			list[n++] = (struct aged){ s->held[i].o->seq, i };
-	qsort(list, n, sizeof(*list), compare_age);
-	for (size_t i = 0; i < n; i++) {
-		s->held[list[i].no].promised = false;
-		spw_store_lapse(d, list[i].no);
-	}
-	free(list);
-	lapse_cuts(d, file);
-}
-
 bool
 spw_held_any(const struct spw_drainer *d, uint32_t level)
 {
@@ -346,6 +330,9 @@ spw_held_any(const struct spw_drainer *d, uint32_t level)
 
 	for (uint32_t i = 1; i < s->nheld; i++)
 		if (s->held[i].o && s->held[i].tier == level)
+			return true;
+	for (uint32_t i = 0; i < s->nmarks; i++)
+		if (s->marks[i].tier == level)
 			return true;
 	return false;
 }
@@ -361,6 +348,9 @@ spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to)
 			s->held[i].place = to;
 			return;
 		}
+	for (uint32_t i = 0; i < s->nmarks; i++)
+		if (s->marks[i].tier == m->level && s->marks[i].place == from)
+			s->marks[i].place = to;
 }
 
 /* The newest object that has a block counts. */
@@ -388,10 +378,15 @@ refer_found(struct spw_drainer *d, uint32_t held)
 	}
 }
 
+struct alien {				/* what nobody needs */
+	uint64_t place;
+	uint32_t level;
+};
+
 struct finder {
 	struct spw_drainer *d;
 	uint32_t level;
-	uint64_t *alien;		/* places of what nobody needs */
+	struct alien *alien;
 	size_t naliens, cap;
 };
 
@@ -399,7 +394,7 @@ static int
 note_alien(struct finder *f, uint64_t place)
 {
 	size_t cap = f->cap ? f->cap * 2 : 64;
-	uint64_t *more;
+	struct alien *more;
 
 	if (f->naliens == f->cap) {
 		more = realloc(f->alien, cap * sizeof(*more));
@@ -408,8 +403,18 @@ note_alien(struct finder *f, uint64_t place)
 		f->alien = more;
 		f->cap = cap;
 	}
-	f->alien[f->naliens++] = place;
+	f->alien[f->naliens++] = (struct alien){ place, f->level };
 	return 0;
+}
+
+static uint32_t
+file_of(struct spw_map *map, const struct spw_object *o)
+{
+	struct spw_file_id id = { o->dev, o->ino };
+	uint32_t file = spw_file_find(map, &id);
+
+	return file != SPW_NONE && map->files[file].btime == o->btime
+	       ? file : SPW_NONE;
 }
 
 static int
@@ -418,14 +423,19 @@ found(void *arg, const struct spw_tier_found *f)
 	struct finder *finder = arg;
 	struct spw_drainer *d = finder->d;
 	const struct spw_object *o = f->object;
-	struct spw_file_id id;
 	uint32_t file, held;
 
 	if (f->err || !o)
 		return 0;		/* told by fsck; left alone */
-	id = (struct spw_file_id){ o->dev, o->ino };
-	file = spw_file_find(d->map, &id);
-	if (file == SPW_NONE || d->map->files[file].btime != o->btime)
+	file = file_of(d->map, o);
+	if (o->flags & SPW_OBJECT_HOME)
+		return spw_marks_note(d, &(struct spw_marked){
+			.place = f->place, .seq = o->seq,
+			.tier = finder->level, .file = file,
+			.file_gen = file == SPW_NONE ? 0
+				    : d->map->files[file].gen,
+		});
+	if (file == SPW_NONE)
 		return note_alien(finder, f->place);
 	held = enter(d, o, finder->level, f->place, file);
 	if (!held)
@@ -443,24 +453,40 @@ found(void *arg, const struct spw_tier_found *f)
 	return 0;
 }
 
+/* A mark must be durable before what it speaks of may go. */
+static void
+settle(struct finder *f)
+{
+	struct spw_store *s = f->d->store;
+
+	if (s->nmarks == 0 || spw_store_sync(f->d) == 0) {
+		spw_marks_heed(f->d);
+		while (f->naliens) {
+			const struct alien *a = &f->alien[--f->naliens];
+
+			spw_apart_drop(s->level[a->level].tier, a->place);
+		}
+	}
+	for (uint32_t i = 1; i < s->nheld; i++)
+		if (s->held[i].o)
+			spw_store_lapse(f->d, i);
+}
+
 int
 spw_held_find(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
+	struct finder finder = { .d = d };
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < s->nlevels; i++) {
-		struct finder finder = { .d = d, .level = i };
-		struct spw_apart *t = s->level[i].tier;
-
-		r = spw_apart_list(t, found, &finder);
-		while (finder.naliens)
-			spw_apart_drop(t, finder.alien[--finder.naliens]);
-		free(finder.alien);
-	}
+	s->inherited = true;
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		s->level[i].unsynced = true;
+	for (; r == 0 && finder.level < s->nlevels; finder.level++)
+		r = spw_apart_list(s->level[finder.level].tier, found,
+				   &finder);
 	SPW_FAILPOINT("held-listed");
-	for (uint32_t i = 1; i < s->nheld; i++)
-		if (s->held[i].o)
-			spw_store_lapse(d, i);
+	settle(&finder);
+	free(finder.alien);
 	return r;
 }

@@ -21,6 +21,16 @@ struct spw_held_mover {
 };
 void spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to);
 
+/* Objects that were kept for their cuts, when what they cut is gone. */
+void spw_store_lapse_cuts(struct spw_drainer *d, uint32_t file);
+
+/* A mark that was found; -ENOMEM. */
+int spw_marks_note(struct spw_drainer *d, const struct spw_marked *m);
+/* What marks speak of is home: nobody counts on it. */
+void spw_marks_heed(struct spw_drainer *d);
+/* All drops so far are durable: marks with nothing left to say go. */
+void spw_marks_retire(struct spw_drainer *d);
+
 /* await.c: stored bytes of an object, until the next call; and room in a tier.
  * -EINPROGRESS: the tier does not answer now. */
 int spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,

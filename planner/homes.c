@@ -24,7 +24,8 @@
 static struct spw_identity
 identity(const struct spw_file *f)
 {
-	return (struct spw_identity){ f->dev, f->ino, f->btime, false };
+	return (struct spw_identity){ .dev = f->dev, .ino = f->ino,
+				      .btime = f->btime };
 }
 
 static int
@@ -124,7 +125,8 @@ find_home(struct spw_drainer *d, uint32_t file)
 static void
 close_some(struct spw_drainer *d)
 {
-	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++) {
+	for (uint32_t i = 0; !d->stamping.busy &&
+	     i < d->map->counts[SPW_POOL_FILES]; i++) {
 		const struct spw_file *f = &d->map->files[i];
 
 		if (d->homes[i].fd >= 0 && !spw_file_is_unsettled(f) &&
@@ -182,6 +184,40 @@ spw_home_close(struct spw_drainer *d, uint32_t file)
 	spw_sys_close(h->fd);
 	h->fd = -1;
 	d->nopen--;
+}
+
+/* The nearest directory on the way to a path that is there. */
+static int
+open_above(char *path)
+{
+	int fd = -ENOENT;
+	char *slash;
+
+	while (fd == -ENOENT && (slash = strrchr(path, '/'))) {
+		*slash = '\0';
+		fd = spw_sys_open(slash == path ? "/" : path, O_RDONLY |
+				  O_DIRECTORY | O_CLOEXEC, 0);
+	}
+	return fd;
+}
+
+int
+spw_home_sync_names(struct spw_drainer *d, uint32_t file)
+{
+	char path[SPW_FILE_PATH];
+	int r = 0;
+
+	for (int i = 0; i < 2 && r == 0; i++) {
+		int fd = -ENOENT;
+
+		if (spw_name_copy(&d->map->files[file], i, path))
+			fd = open_above(path);
+		if (fd < 0)
+			continue;
+		r = (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
+		spw_sys_close(fd);
+	}
+	return r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;
 }
 
 void

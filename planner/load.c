@@ -15,11 +15,13 @@ spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l)
 	const uint8_t *stored;
 	int r;
 
+	l->bad = (struct spw_span){ l->at, l->at + l->len };
 	spw_object_part(o, from, from + l->len, &l->part);
 	l->skip = 0;
 	if (l->part.len > s->bound ||
 	    l->part.raw_len > SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE)
-		return spw_store_read(d, held, l->at, l->at + l->len, l->buf);
+		return spw_store_read(d, held, l->at, l->at + l->len, l->buf,
+				      &l->bad);
 	/* It may go before the worker gets to it. */
 	l->o = spw_held_copy(o);
 	if (!l->o)
@@ -34,14 +36,30 @@ spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l)
 	return 0;
 }
 
+/* Only the damaged block of the object cannot be read. */
+void
+spw_load_blame(const struct spw_object *o, uint64_t bad,
+	       struct spw_span *span)
+{
+	uint64_t from = o->offset + bad;
+
+	span->from = SPW_MAX(span->from, from);
+	span->to = SPW_MIN(span->to, from + o->block_size);
+}
+
 int
 spw_load_unpack(struct spw_load *l)
 {
 	uint64_t bad;
+	int r;
 
-	return l->o ? spw_object_decode(l->packer[l->task.job.hand], l->o,
-					&l->part, l->stored, l->buf, &bad)
-		    : 0;
+	if (!l->o)
+		return 0;
+	r = spw_object_decode(l->packer[l->task.job.hand], l->o, &l->part,
+			      l->stored, l->buf, &bad);
+	if (r < 0)
+		spw_load_blame(l->o, bad, &l->bad);
+	return r;
 }
 
 void

@@ -39,6 +39,8 @@ planner_sources = \
 	planner/levels.c \
 	planner/load.c \
 	planner/log.c \
+	planner/losses.c \
+	planner/losses.h \
 	planner/match.c \
 	planner/match.h \
 	planner/monitor.c \
@@ -49,6 +51,7 @@ planner_sources = \
 	planner/pass.c \
 	planner/predict.c \
 	planner/predict.h \
+	planner/release.c \
 	planner/replay-list.c \
 	planner/replay-parts.h \
 	planner/replay.c \

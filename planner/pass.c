@@ -22,7 +22,7 @@
 #include "shm/ranges.h"
 #include "shm/util.h"
 
-enum { RETRY_MS = 1000 };
+enum { RETRY_MS = 1000, PATIENCE_MS = 1 };
 
 static uint32_t
 words(const struct spw_map *map)
@@ -412,9 +412,45 @@ for_touched(struct spw_drainer *d, void (*act)(struct spw_drainer *, uint32_t))
 }
 
 static void
+stamp_touched(struct spw_job *job)	/* by a worker */
+{
+	struct spw_stamping *s = (struct spw_stamping *)job;
+
+	for_touched(s->d, spw_home_stamp);
+}
+
+static void
+end_stamping(struct spw_drainer *d, struct spw_task *task)
+{
+	(void)task;
+	d->stamping.busy = false;
+}
+
+/* A home that stalls is not to keep those waiting who want something from
+ * below. Without tiers there is nobody. */
+static void
+stamp(struct spw_drainer *d)
+{
+	struct spw_stamping *s = &d->stamping;
+
+	*s = (struct spw_stamping){
+		.task = { .job.run = stamp_touched, .over = end_stamping },
+		.d = d, .busy = true,
+	};
+	if (!d->store)
+		for_touched(d, spw_home_stamp);
+	else
+		spw_task_start(d, &s->task);
+	while (d->store && s->busy) {
+		(void)spw_task_reap(d, PATIENCE_MS);
+		spw_attend(d);
+	}
+	s->busy = false;
+}
+
+static void
 begin_judging(struct spw_drainer *d, uint32_t file)
 {
-	spw_home_stamp(d, file);
 	atomic_fetch_or(&d->map->files[file].flags, SPW_FILE_JUDGED);
 }
 
@@ -441,6 +477,7 @@ judge(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
 
+	stamp(d);
 	for_touched(d, begin_judging);
 	for (uint32_t w = 0; w < words(map); w++)
 		for (uint64_t bits = atomic_load(&map->dirty[w]); bits;

@@ -10,7 +10,10 @@
 #include "shm/util.h"
 #include "tiers/codec.h"
 
-enum { HASH = 4096 };
+enum {
+	HASH = 4096,
+	SEARCH = 1000000,		/* names; some seconds on most disks */
+};
 
 /* More than any share: what is put here is one small object at a time. */
 #define ROOM (UINT64_C(1) << 50)
@@ -47,7 +50,8 @@ add_file(struct spw_replay *r, const struct spw_object *o, uint32_t *bucket)
 		r->files_cap = cap;
 	}
 	r->files[r->nfiles] = (struct spw_replay_file){
-		.id = { o->dev, o->ino, o->btime, true }, .next = *bucket,
+		.id = { .dev = o->dev, .ino = o->ino, .btime = o->btime,
+			.any_dev = true }, .next = *bucket,
 		.path = strdup(""),
 	};
 	if (!r->files[r->nfiles].path)
@@ -116,6 +120,7 @@ describe(struct spw_replay *r, const struct spw_object *from,
 	o->file_size = from->file_size;
 	o->cut = from->cut;
 	o->wtime = from->wtime;
+	o->home_time = from->home_time;
 	o->flags = from->flags;
 	return note_path(&r->files[o->file], from);
 }
@@ -194,9 +199,12 @@ note_alive(struct spw_replay *r, const struct spw_tier *t)
 		r->alive = SPW_MAX(r->alive, spw_nanoseconds(&st.st_mtim));
 }
 
+/* Never back: what the owner did counts as well, if the clock has been set. */
 void
 spw_replay_stamp(struct spw_replay *r)
 {
+	if (spw_file_time() < r->alive)
+		return;
 	for (unsigned i = 0; i < r->ntiers; i++)
 		if (r->tier[i]->lock >= 0)
 			(void)spw_syscall(SYS_utimensat, r->tier[i]->lock, 0,
@@ -279,6 +287,7 @@ spw_replay_open(const struct spw_replay_place *places, unsigned n,
 	if (!r)
 		return -ENOMEM;
 	strcpy(r->owner, owner);
+	r->search_left = SEARCH;
 	r->look_only = look_only;
 	(void)spw_codec_load(NULL);
 	err = prepare(r);

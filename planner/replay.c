@@ -286,7 +286,7 @@ let_go(struct bringing *b)
 }
 
 static int
-find(const struct spw_replay_file *f)
+find(struct spw_replay *r, const struct spw_replay_file *f)
 {
 	int fd = -ENOENT;
 
@@ -294,18 +294,35 @@ find(const struct spw_replay_file *f)
 		fd = spw_find_open(f->path, O_NOFOLLOW, &f->id);
 	if (f->path[0] == '/' && fd < 0 && fd != -EACCES)
 		fd = spw_find_beside(f->path, &f->id);
+	if (f->path[0] == '/' && fd < 0 && fd != -EACCES)
+		fd = spw_find_near(f->path, &f->id, &r->search_left);
 	return fd == -ESTALE || fd == -ENOTDIR || fd == -ELOOP ? -ENOENT : fd;
+}
+
+/* A time that home had in the owner's life, whatever his clock said: it may
+ * have been set back, or the file have come with a time that is yet to be. */
+static bool
+is_known(const struct bringing *b, int64_t mtime)
+{
+	const struct spw_replay_object *o = &b->r->objects[b->f->first];
+
+	for (uint32_t i = 0; i < b->f->n; i++)
+		if (mtime == o[i].wtime || mtime == o[i].home_time)
+			return true;
+	return false;
 }
 
 /* Changed after the owner had died, by somebody who does not know of us. */
 static bool
 is_changed(const struct bringing *b)
 {
-	int64_t last = SPW_MAX(b->f->wtime, b->r->alive + SLACK_NS);
+	int64_t last = SPW_MAX(b->f->wtime, b->r->alive + SLACK_NS), mtime;
 	struct stat st;
 
-	return spw_sys_fstat(b->fd, &st) == 0 &&
-	       spw_nanoseconds(&st.st_mtim) > last;
+	if (spw_sys_fstat(b->fd, &st) < 0)
+		return false;
+	mtime = spw_nanoseconds(&st.st_mtim);
+	return mtime > last && !is_known(b, mtime);
 }
 
 static int
@@ -335,7 +352,7 @@ spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		f->err = drop_all(&b, false);	/* home before we came */
 		return f->err;
 	}
-	b.fd = find(f);
+	b.fd = find(r, f);
 	f->err = b.fd < 0 ? b.fd : bring(&b, force);
 	if (b.fd >= 0)
 		spw_sys_close(b.fd);

@@ -27,7 +27,7 @@ struct spw_replay_place {
 struct spw_replay_object {
 	uint64_t place, len;		/* in the tier */
 	uint64_t seq, offset, length, file_size, cut;
-	int64_t wtime;
+	int64_t wtime, home_time;
 	uint32_t tier, flags;
 	uint32_t file;			/* or SPW_REPLAY_UNKNOWN */
 	int err;			/* 0, or why it cannot be read */
@@ -61,6 +61,7 @@ struct spw_replay {
 	uint32_t *hash;
 	uint64_t bytes;			/* that are not home */
 	bool damaged;			/* some of it, at first sight */
+	uint64_t search_left;		/* names, for files that moved away */
 	struct spw_packer *packer;
 	uint8_t *stored, *raw;
 };

@@ -261,8 +261,83 @@ print_tree(const cJSON *root)
 	return text;
 }
 
+static cJSON *
+point_item(const struct spw_seed_tier *t, unsigned i)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	if (item && put_number(item, "size", t->point[i].size) &&
+	    put_number(item, "depth", t->point[i].depth) &&
+	    put_number(item, "write", rounded(t->point[i].write)) &&
+	    put_number(item, "read", rounded(t->point[i].read)))
+		return item;
+	cJSON_Delete(item);
+	return NULL;
+}
+
+static bool
+put_points(cJSON *object, const struct spw_seed_tier *t)
+{
+	cJSON *points = cJSON_CreateArray();
+
+	for (unsigned i = 0; points && i < t->n; i++) {
+		cJSON *item = point_item(t, i);
+
+		if (!item || !cJSON_AddItemToArray(points, item)) {
+			cJSON_Delete(item);
+			cJSON_Delete(points);
+			return false;
+		}
+	}
+	return put(object, "points", points);
+}
+
+static cJSON *
+tier_item(const struct spw_seed_tier *t)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	if (item && put_number(item, "write", rounded(t->write)) &&
+	    put_number(item, "read", rounded(t->read)) &&
+	    put_number(item, "latency", t->latency) && put_points(item, t))
+		return item;
+	cJSON_Delete(item);
+	return NULL;
+}
+
+/* The object of this name in root, as it is or new and empty; NULL: no
+ * memory.
+ */
+static cJSON *
+member(cJSON *root, const char *name)
+{
+	cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
+
+	if (!cJSON_IsObject(item))
+		item = put(root, name, cJSON_CreateObject())
+		       ? cJSON_GetObjectItemCaseSensitive(root, name) : NULL;
+	return item;
+}
+
+/* Tiers that were not measured this time stay. */
+static bool
+put_profile(cJSON *root, const struct spw_seed_profile *p)
+{
+	cJSON *tiers = member(root, "tiers");
+	cJSON *versions = member(root, "versions");
+	bool ok = tiers && versions && put(root, "profiled", time_item());
+
+	for (unsigned i = 0; ok && i < p->n_tiers; i++)
+		ok = put(tiers, p->tier[i].name, tier_item(&p->tier[i]));
+	for (unsigned i = 0; ok && i < p->n_versions; i++)
+		ok = put(versions, p->version[i].name,
+			 cJSON_CreateString(p->version[i].text));
+	return ok;
+}
+
 int
-spw_seed_print(const char *old, const struct spw_seed *seed, char **ret_text)
+spw_seed_print(const char *old, const struct spw_seed *seed,
+	       const struct spw_seed_profile *profile, char **ret_text)
 {
 	cJSON *root = old ? cJSON_Parse(old) : NULL;
 	char *text = NULL;
@@ -274,11 +349,40 @@ spw_seed_print(const char *old, const struct spw_seed *seed, char **ret_text)
 	if (root && put_number(root, VERSION, SPW_SEED_VERSION) &&
 	    put(root, "machine", machine_item(seed)) &&
 	    put(root, "updated", time_item()) &&
+	    (!profile || put_profile(root, profile)) &&
 	    put(root, "costs", costs_item(seed)))
 		text = print_tree(root);
 	cJSON_Delete(root);
 	if (!text)
 		return -ENOMEM;
 	*ret_text = text;
+	return 0;
+}
+
+static bool
+get_tier(const cJSON *item, struct spw_seed_tier *ret)
+{
+	return get_figure(item, "write", 1, 1e15, &ret->write) &&
+	       get_figure(item, "read", 1, 1e15, &ret->read) &&
+	       get_figure(item, "latency", 0, 3600, &ret->latency) &&
+	       ret->write > 0 && ret->read > 0;
+}
+
+int
+spw_seed_find_tier(const char *text, const char *name,
+		   struct spw_seed_tier *ret)
+{
+	cJSON *root = cJSON_Parse(text);
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(root, "tiers"), name);
+	struct spw_seed_tier tier = { .n = 0 };
+	bool found = strlen(name) < sizeof(tier.name) && item &&
+		     get_tier(item, &tier);
+
+	cJSON_Delete(root);
+	if (!found)
+		return -ENOENT;
+	strcpy(tier.name, name);
+	*ret = tier;
 	return 0;
 }

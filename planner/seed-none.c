@@ -17,10 +17,22 @@ spw_seed_parse(const char *text, size_t n, struct spw_seed *ret,
 }
 
 int
-spw_seed_print(const char *old, const struct spw_seed *seed, char **ret_text)
+spw_seed_print(const char *old, const struct spw_seed *seed,
+	       const struct spw_seed_profile *profile, char **ret_text)
 {
 	(void)old;
 	(void)seed;
+	(void)profile;
 	(void)ret_text;
 	return -EOPNOTSUPP;
+}
+
+int
+spw_seed_find_tier(const char *text, const char *name,
+		   struct spw_seed_tier *ret)
+{
+	(void)text;
+	(void)name;
+	(void)ret;
+	return -ENOENT;
 }

@@ -246,6 +246,21 @@ spw_seed_load(struct spw_predictor *p, const char *path,
 	return 0;
 }
 
+/* ~/.cache/spillway need not be there yet; a path that is not absolute is no
+ * setting.  What cannot be made shows when the file is opened.
+ */
+static void
+make_directories(char *path)
+{
+	if (*path != '/')
+		return;
+	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		(void)mkdir(path, 0700);	/* there already is fine */
+		*p = '/';
+	}
+}
+
 /* The lock is of the open file: the kernel drops it with the process. */
 static int
 lock_beside(const char *path)
@@ -258,6 +273,7 @@ lock_beside(const char *path)
 	n = snprintf(name, sizeof(name), "%s.lock", path);
 	if (n < 0 || (size_t)n >= sizeof(name))
 		return -ENAMETOOLONG;
+	make_directories(name);
 	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
@@ -321,6 +337,7 @@ add_known(const struct spw_known *known, void *arg)
 
 static int
 merge_and_write(struct spw_predictor *p, const char *path,
+		const struct spw_seed_profile *profile,
 		struct spw_seed_note *note)
 {
 	struct spw_seed seed;
@@ -337,7 +354,7 @@ merge_and_write(struct spw_predictor *p, const char *path,
 	r = spw_predict_learned(p, add_known, &seed);
 	spw_seed_settle(&seed);
 	if (!r)
-		r = spw_seed_print(old, &seed, &text);
+		r = spw_seed_print(old, &seed, profile, &text);
 	free(old);
 	spw_seed_clear(&seed);
 	if (r < 0)
@@ -350,15 +367,17 @@ merge_and_write(struct spw_predictor *p, const char *path,
 }
 
 int
-spw_seed_save(struct spw_predictor *p, const char *path,
-	      struct spw_seed_note *ret_note)
+spw_seed_save_profile(struct spw_predictor *p, const char *path,
+		      const struct spw_seed_profile *profile,
+		      struct spw_seed_note *ret_note)
 {
 	char *real = realpath(path, NULL);	/* a link stays one */
 	int lock, r;
 
 	ret_note->text[0] = '\0';
 	lock = lock_beside(real ? real : path);
-	r = lock < 0 ? lock : merge_and_write(p, real ? real : path, ret_note);
+	r = lock < 0 ? lock : merge_and_write(p, real ? real : path, profile,
+					      ret_note);
 	if (lock >= 0)
 		close(lock);
 	free(real);
@@ -366,5 +385,28 @@ spw_seed_save(struct spw_predictor *p, const char *path,
 		(void)say(ret_note, r, "seed %s was not saved: %s", path,
 			  lock == -EAGAIN ? "others keep its lock"
 					  : strerror(-r));
+	return r;
+}
+
+int
+spw_seed_save(struct spw_predictor *p, const char *path,
+	      struct spw_seed_note *ret_note)
+{
+	return spw_seed_save_profile(p, path, NULL, ret_note);
+}
+
+int
+spw_seed_tier(const char *path, const char *name, struct spw_seed_tier *ret)
+{
+	struct spw_seed_note note;
+	struct spw_seed seed;
+	char *text;
+	int r = read_seed(path, &seed, &text, &note);
+
+	if (r < 0 || !text)
+		return -ENOENT;
+	r = is_ours(&seed) ? spw_seed_find_tier(text, name, ret) : -ENOENT;
+	spw_seed_clear(&seed);
+	free(text);
 	return r;
 }

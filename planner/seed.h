@@ -10,11 +10,17 @@
  *	  "costs": [ { "traits": "0000000000000304", "codec": 2,
  *		"level": 3, "filter": 1, "width": 4, "weight": 2.5,
  *		"compress": 712000000, "decompress": 1300000000,
- *		"fraction": 0.61 }, ... ]
+ *		"fraction": 0.61 }, ... ],
+ *	  "profiled": "2026-01-31T12:00:00Z",
+ *	  "versions": { "spillway": "...", "lz4": "...", ... },
+ *	  "tiers": { "nvme:/scratch": { "write": 1200000000,
+ *		"read": 2100000000, "latency": 0.00012, "points": [
+ *			{ "size": 65536, "depth": 1, "write": 310000000,
+ *			  "read": 400000000 }, ... ] }, ... }
  *	}
  *
- * with speeds in bytes a second, left out where they are not known.  Other
- * members are kept as they are.
+ * with speeds in bytes a second, left out where they are not known.  The last
+ * three come from `spillway profile`.  Other members are kept as they are.
  *
  * Any number of processes may save to one file: each takes the lock PATH.lock,
  * reads what is there, adds what it learned, weight by weight, and puts the
@@ -30,6 +36,34 @@
 
 #define SPW_SEED_VERSION 1
 #define SPW_SEED_CPU 96
+
+#define SPW_SEED_TIERS 17
+#define SPW_SEED_POINTS 8
+#define SPW_SEED_NAME_MAX 512
+
+/* What a tier was measured to be, by kind and place: "nvme:/scratch". */
+struct spw_seed_tier {
+	char name[SPW_SEED_NAME_MAX];
+	double write, read;		/* bytes a second, large and many */
+	double latency;			/* seconds until a small one is safe */
+	unsigned n;
+	struct {
+		uint32_t size, depth;	/* of each, and under way at once */
+		double write, read;
+	} point[SPW_SEED_POINTS];
+};
+
+struct spw_seed_version {
+	const char *name, *text;
+};
+
+/* What a profile adds. */
+struct spw_seed_profile {
+	unsigned n_tiers;
+	struct spw_seed_tier tier[SPW_SEED_TIERS];
+	unsigned n_versions;
+	struct spw_seed_version version[16];
+};
 
 struct spw_seed {
 	char cpu[SPW_SEED_CPU];
@@ -54,12 +88,22 @@ struct spw_seed_note {
 int spw_seed_load(struct spw_predictor *p, const char *path,
 		  struct spw_seed_note *ret_note);
 
-/* Add to the file what the predictor learned since the last time.  0, or a
- * negative errno with a note; what was learned waits for the next save then.
- * Waits at most some seconds for others that save.
+/* Add to the file what the predictor learned since the last time; of an
+ * absolute path the directories are made.  0, or a negative errno with a note;
+ * what was learned waits for the next save then.  Waits at most some seconds
+ * for others that save.
  */
 int spw_seed_save(struct spw_predictor *p, const char *path,
 		  struct spw_seed_note *ret_note);
+
+/* The same with what a profile measured, in place of what is there of it. */
+int spw_seed_save_profile(struct spw_predictor *p, const char *path,
+			  const struct spw_seed_profile *profile,
+			  struct spw_seed_note *ret_note);
+
+/* What the file knows of a tier on this machine.  0; -ENOENT: nothing. */
+int spw_seed_tier(const char *path, const char *name,
+		  struct spw_seed_tier *ret);
 
 /* The parts, for those who have a seed in memory. */
 
@@ -77,11 +121,14 @@ void spw_seed_clear(struct spw_seed *seed);	/* frees what it holds */
 /* Read and write the text, settled.  parse: text[n] is 0; -EBADMSG or
  * -EPROTONOSUPPORT with a reason, -ENOMEM, -EOPNOTSUPP; the seed is empty
  * then.  Entries that make no sense are left out.  print: old, or NULL, is a
- * text whose other members are kept; *ret_text is for free().
+ * text whose other members are kept, profile may be NULL; *ret_text is for
+ * free().  find_tier: -ENOENT: it is not there, or makes no sense.
  */
 int spw_seed_parse(const char *text, size_t n, struct spw_seed *ret,
 		   const char **ret_reason);
 int spw_seed_print(const char *old, const struct spw_seed *seed,
-		   char **ret_text);
+		   const struct spw_seed_profile *profile, char **ret_text);
+int spw_seed_find_tier(const char *text, const char *name,
+		       struct spw_seed_tier *ret);
 
 #endif

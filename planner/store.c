@@ -171,6 +171,7 @@ release(struct spw_drainer *d)
 	free(s->of_file);
 	free(s->places);
 	free(s->held);
+	free(s->marks);
 	free(s);
 	d->store = NULL;
 }
@@ -220,6 +221,8 @@ spw_store_close(struct spw_drainer *d)
 	if (!s)
 		return;
 	spw_store_reap(d, true);
+	if (s->nmarks)
+		(void)spw_store_sync(d);	/* and with it they go */
 	spw_pack_close(&s->crew);
 	spw_advice_close(d);
 	for (uint32_t i = 0; i < s->nlevels; i++)
@@ -278,7 +281,8 @@ take_cut(struct spw_drainer *d, uint32_t file)
 
 	if (!low)
 		return UINT64_MAX;
-	if (h->named && !h->unsynced)
+	if (h->named && !h->unsynced &&
+	    !(atomic_load(&d->map->files[file].flags) & SPW_FILE_TOUCHED))
 		return low - 1;
 	if (d->store->of_file[file])
 		h->doubtful = true;
@@ -295,10 +299,14 @@ describe(struct spw_drainer *d, struct spw_down *down)
 	o->dev = f->dev;
 	o->ino = f->ino;
 	o->btime = f->btime;
-	o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
 	o->file_size = atomic_load(&f->size);
-	o->cut = take_cut(d, down->file);
+	o->cut = UINT64_MAX;
+	if (!(o->flags & SPW_OBJECT_HOME)) {
+		o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
+		o->cut = take_cut(d, down->file);
+	}
 	o->wtime = atomic_load(&f->wtime);
+	o->home_time = atomic_load(&f->home_mtime);
 	o->block_size = 0;
 	o->path = down->path;
 	o->path_len = spw_name_copy(f, 0, down->path)
@@ -472,7 +480,7 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 
 int
 spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
-	       uint64_t to, void *buf)
+	       uint64_t to, void *buf, struct spw_span *ret_bad)
 {
 	struct spw_store *s = d->store;
 	const struct spw_object *o = s->held[held].o;
@@ -483,6 +491,7 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	bool direct;
 	int r;
 
+	*ret_bad = (struct spw_span){ from, to };
 	spw_object_part(o, from - o->offset, end_at - o->offset, &part);
 	if (part.len > SPW_OBJECT_MAX || part.raw_len > SPW_OBJECT_MAX)
 		return -EBADMSG;
@@ -493,8 +502,10 @@ spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 	direct = skip == 0 && part.raw_len <= to - from;
 	r = spw_object_decode(s->crew.own, o, &part, stored,
 			      direct ? buf : s->raw, &bad);
-	if (r < 0)
+	if (r < 0) {
+		spw_load_blame(o, bad, ret_bad);
 		return r;
+	}
 	if (!direct)
 		memcpy(buf, s->raw + skip, n);
 	memset((uint8_t *)buf + n, 0, to - from - n);

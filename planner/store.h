@@ -52,11 +52,16 @@ struct spw_held {			/* an object in a tier */
 	bool promised;			/* fsync counts on it */
 };
 
+struct spw_span {			/* bytes of a file */
+	uint64_t from, to;
+};
+
 struct spw_places {			/* of a chunk's blocks */
 	uint32_t held[SPW_CHUNK_BLOCKS];	/* 0: none */
 	uint64_t bits[SPW_CHUNK_BLOCKS / 64];	/* held is not 0 */
+	uint64_t lost[SPW_CHUNK_BLOCKS / 64];	/* not to be read just now */
+	int64_t lost_until;		/* ms; then it is tried again */
 	bool busy;
-	bool spoilt;			/* the last load was unreadable */
 };
 
 enum { SPW_LOADS = 4 };			/* on their way home at once */
@@ -75,6 +80,14 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 	uint8_t *stored;
 	struct spw_packer **packer;	/* by hand, of the crew */
 	bool unreadable;
+	struct spw_span bad;		/* if so: what is */
+};
+
+struct spw_marked {			/* a mark in a tier, see release.c */
+	uint64_t place, seq;
+	uint64_t due;			/* the tier's sync that makes it safe */
+	uint32_t tier;
+	uint32_t file, file_gen;	/* file SPW_NONE: not known here */
 };
 
 struct spw_level {			/* one of the tiers */
@@ -101,6 +114,10 @@ struct spw_store {
 	uint32_t *of_file;		/* first held, by file */
 	struct spw_places **places;	/* by chunk */
 	int64_t stamped;		/* ms */
+	struct spw_marked *marks;
+	uint32_t nmarks, marks_cap;
+	bool inherited;			/* what a predecessor dropped may not
+					 * be durable yet */
 	struct spw_pack_crew crew;
 	struct spw_counsel *counsel;	/* see advice.h; NULL: none */
 	struct spw_bell *bell;
@@ -130,7 +147,7 @@ int spw_store_open(struct spw_drainer *d);
 void spw_store_close(struct spw_drainer *d);
 
 /* A free one; waits for one. Fill in file, over, o.offset, o.length and
- * o.flags. */
+ * o.flags; for a mark o.seq, too. */
 struct spw_down *spw_store_begin(struct spw_drainer *d);
 
 /* Gives it back unused. */
@@ -173,13 +190,16 @@ uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
 
 /* Reads file bytes [from, to) from an object into buf, unpacked and checked.
  * What the object has less is zero. -EINPROGRESS: its tier does not
- * answer now. */
+ * answer now. With other errors what is before ret_bad can be read, and nothing
+ * that is in it. */
 int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
-		   uint64_t to, void *buf);
+		   uint64_t to, void *buf, struct spw_span *ret_bad);
 
 /* The same in two steps, of which a worker can do the second: l->at and l->len
  * are given. What was read is let go of at last. */
 int spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l);
+void spw_load_blame(const struct spw_object *o, uint64_t bad,
+		    struct spw_span *span);
 int spw_load_unpack(struct spw_load *l);
 void spw_load_end(struct spw_load *l);
 
@@ -197,9 +217,12 @@ void spw_store_forget_chunk(struct spw_drainer *d, uint32_t chunk);
 bool spw_store_is_busy(struct spw_drainer *d, uint32_t chunk);
 void spw_store_set_busy(struct spw_drainer *d, uint32_t chunk, bool busy);
 
-/* The last of them could not be read or unpacked. */
-bool spw_store_is_spoilt(struct spw_drainer *d, uint32_t chunk);
-void spw_store_set_spoilt(struct spw_drainer *d, uint32_t chunk, bool spoilt);
+/* Blocks that could not be read or unpacked a moment ago: one, any that is
+ * still below, and noting some. */
+bool spw_store_is_lost(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
+bool spw_store_has_lost(struct spw_drainer *d, uint32_t chunk);
+void spw_store_lose(struct spw_drainer *d, uint32_t chunk,
+		    const struct spw_span *bad);
 
 /* A copy made for fsync keeps the file's promise until the file is safe at
  * home. seq: the youngest object that is meant. */
@@ -209,6 +232,8 @@ bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 /* A reboot leaves all objects of the file. */
 bool spw_store_lasts(const struct spw_drainer *d, uint32_t file);
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
+
+/* They are not needed any more, and go, the oldest first. */
 void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* Says in the shares that we are at work: who finds them later can tell our

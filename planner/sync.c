@@ -63,14 +63,19 @@ take_asks(struct spw_drainer *d)
 }
 
 /* Objects may be older than home, or the cut between two of them is lost, or
- * one is where a reboot takes it away. */
+ * one is where a reboot takes it away. Where the kernel serves the file, there
+ * is to be none: who leaves it says so and then looks whether there are
+ * copies, and we do both the other way round. */
 static bool
 is_doubtful(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_home *h = spw_home_of(d, file);
+	struct spw_file *f = &d->map->files[file];
 
-	return d->store->of_file[file] &&
-	       (h->unsynced || h->doubtful || !spw_store_lasts(d, file));
+	spw_file_flag(f, SPW_FILE_COPIED);
+	return atomic_load(&f->bypass) ||
+	       (d->store->of_file[file] &&
+		(h->unsynced || h->doubtful || !spw_store_lasts(d, file)));
 }
 
 static void
@@ -251,11 +256,9 @@ copy_file(struct spw_drainer *d, uint32_t file, uint32_t i, uint32_t n)
 	return i;
 }
 
-/* A cut that home has seen, and no object is older than, is forgotten: home
- * may be the only one that has what was written after it. */
-static int
-fsync_home(struct spw_drainer *d, uint32_t file, int fd, bool forget_cut,
-	   bool *ret_was_cut)
+int
+spw_sync_home(struct spw_drainer *d, uint32_t file, int fd, bool forget_cut,
+	      bool *ret_was_cut)
 {
 	struct spw_file *f = &d->map->files[file];
 	uint64_t low = forget_cut ? atomic_exchange(&f->low, 0) : 0;
@@ -272,18 +275,24 @@ static int
 sync_home(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_home *h = spw_home_of(d, file);
+	struct spw_file *f = &d->map->files[file];
 	int fd = spw_home_open(d, file);
-	bool was_cut;
+	bool was_cut, touched;
 	int r;
 
 	if (fd < 0)
 		return fd;
-	if (!h->unsynced && h->named)
+	/* Before the change there were no objects, so none is older. */
+	touched = atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_TOUCHED) &
+		  SPW_FILE_TOUCHED;
+	if (!touched && !h->unsynced && h->named)
 		return 0;
-	r = fsync_home(d, file, fd, !d->store->of_file[file], &was_cut);
+	r = spw_sync_home(d, file, fd, !d->store->of_file[file], &was_cut);
 	if (r == 0) {
 		h->unsynced = false;
 		h->named = true;
+	} else if (touched) {
+		spw_file_flag(f, SPW_FILE_TOUCHED);
 	}
 	return r;
 }
@@ -439,47 +448,4 @@ spw_sync_relieve(struct spw_drainer *d)
 		atomic_fetch_add(&f->asked, 1);
 		atomic_fetch_or(&map->asks[i / 64], 1ull << i % 64);
 	}
-}
-
-int
-spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
-{
-	struct spw_home *h = spw_home_of(d, file);
-	bool was_cut, unsynced = h->unsynced;
-	int fd, r;
-
-	if (!d->store)
-		return 0;
-	if (!spw_store_has_promised(d, file, seq) && !h->refused) {
-		r = h->dropped ? spw_store_sync(d) : 0;
-		h->dropped &= r < 0;
-		return r;
-	}
-	fd = spw_home_open(d, file);
-	r = fd < 0 ? fd : fsync_home(d, file, fd, true, &was_cut);
-	if (r < 0)
-		return r;
-	h->unsynced = h->refused = false;
-	SPW_FAILPOINT("sync-release");
-	spw_store_release(d, file, seq);
-	SPW_FAILPOINT("sync-released");
-	/* What came down meanwhile may be older than what went home. */
-	h->doubtful = d->store->of_file[file] &&
-		      (h->doubtful || was_cut || unsynced);
-	r = spw_store_sync(d);
-	h->dropped = r < 0;
-	return r;
-}
-
-void
-spw_sync_release_settled(struct spw_drainer *d)
-{
-	struct spw_map *map = d->map;
-	uint64_t seq = atomic_load(&map->seg->sequence);
-
-	for (uint32_t i = 0; d->store && i < map->counts[SPW_POOL_FILES]; i++)
-		if (d->store->of_file[i] &&
-		    !spw_file_is_unsettled(&map->files[i]) &&
-		    !(atomic_load(&map->files[i].flags) & SPW_FILE_UNLINKED))
-			(void)spw_sync_release(d, i, seq);
 }

@@ -168,6 +168,7 @@ reopen(struct spw_me *me, struct spw_file *f, const struct spw_file_seen *seen)
 	atomic_store(&f->size, seen->size);
 	atomic_store(&f->home_mtime, seen->mtime);
 	atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_VISITED);
+	spw_file_flag(f, SPW_FILE_TOUCHED);
 	return begin(f, seen, claimed);
 }
 
@@ -228,6 +229,7 @@ spw_file_return(struct spw_me *me, uint32_t file, int fd)
 	       !(atomic_load(&f->flags) & SPW_FILE_VISITED);
 	if (ours) {
 		look_again(f, fd);
+		spw_file_flag(f, SPW_FILE_TOUCHED);
 		atomic_store(&f->bypass, SPW_BYPASS_NONE);
 	}
 	spw_unlock(lock);

@@ -120,6 +120,16 @@ spw_gate_settle(struct spw_me *me, uint32_t file)
 	       ? spw_gate_ask(me, file) : 0;
 }
 
+int
+spw_gate_hand_over(struct spw_me *me, uint32_t file)
+{
+	struct spw_file *f = &me->map->files[file];
+
+	return spw_file_is_unsettled(f) ||
+	       atomic_load(&f->flags) & SPW_FILE_COPIED
+	       ? spw_gate_ask(me, file) : 0;
+}
+
 /* A question to the drainer about a file: a bit says which, tickets count who
  * waits. */
 struct question {

@@ -40,6 +40,10 @@ void spw_gate_unhold(struct spw_me *me, uint32_t file);
  * and none can be had (see spw_gate_need_drainer). */
 int spw_gate_settle(struct spw_me *me, uint32_t file);
 
+/* The same before somebody changes home by himself: afterwards no tier has
+ * older bytes either, that would be put over his when the power is back. */
+int spw_gate_hand_over(struct spw_me *me, uint32_t file);
+
 /* Makes everything written so far safe from loss of power, in a tier that
  * survives it. -ENOTSUP: there is none; other errors: it could not; settle
  * and sync home then. */

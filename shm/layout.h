@@ -123,6 +123,8 @@
 #define SPW_SEG_TIERS	4096			/* text of the tiers, with NUL */
 #define SPW_SEG_SEED	1024			/* path of the seed, with NUL */
 #define SPW_SEG_LEVELS	16			/* tiers below memory */
+#define SPW_SEG_LOSSES	32			/* that are told one by one */
+#define SPW_LOSS_WHERE	224
 #define SPW_SEG_CAUTION	216			/* fills a level to 256 bytes */
 
 #define SPW_NONE	UINT32_MAX		/* no index */
@@ -255,6 +257,9 @@ enum spw_file_flag {
 	SPW_FILE_JUDGED = 32,		/* the drainer looks for dirty blocks */
 	SPW_FILE_VISITED = 64,		/* another job asked us to leave it */
 	SPW_FILE_APPENDED = 128,	/* somebody appends: see spw_gate_appends */
+	SPW_FILE_COPIED = 256,		/* tiers may have copies of its bytes */
+	SPW_FILE_TOUCHED = 512,		/* the kernel changed home for somebody;
+					 * the drainer has not synced it since */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -440,6 +445,15 @@ struct spw_seg_level {			/* a tier as its drainer last saw it */
 };
 static_assert(sizeof(struct spw_seg_level) == 256, "stored in the segment");
 
+struct spw_loss {			/* below, and not to be read there */
+	uint32_t file, file_gen;
+	uint64_t from, to;		/* bytes of the file */
+	_Atomic int32_t err;		/* positive errno, set last; 0: free */
+	uint32_t pad;
+	char where[SPW_LOSS_WHERE];	/* in the tier, for the user */
+};
+static_assert(sizeof(struct spw_loss) == 256, "stored in the segment");
+
 struct spw_seg {
 	struct spw_seg_fixed fixed;
 	uint32_t crc;			/* CRC32C of fixed */
@@ -484,6 +498,7 @@ struct spw_seg {
 
 	/* In the order of fixed.tiers, memory left out; for those who look. */
 	struct spw_seg_level levels[SPW_SEG_LEVELS];
+	struct spw_loss losses[SPW_SEG_LOSSES];	/* the drainer's to write */
 };
 
 enum spw_drainer_host {

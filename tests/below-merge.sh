@@ -27,9 +27,10 @@ slow_mount
 mount=$scratch/slow
 cd "$mount"
 spilled_flags+=(--include "$mount")
-spilled timeout 60 "$top_builddir/tests/tier-steps" open:a open:b \
+spilled timeout 60 "$top_builddir/tests/tier-steps" open:b open:a \
 	"set:$mount:stall=*" write:b:2:100:8M:1000:4096 mix:a:1:0:1M:1K \
-	write:b:2:8388708:5M:1000:4096 sleep:300 check:a:0:1M:64K "save:a:$scratch/a" "save:b:$scratch/b" \
+	write:b:2:8388708:5M:1000:4096 sleep:300 check:a:0:1M:64K \
+	"save:a:$scratch/a" "save:b:$scratch/b" \
 	"set:$mount:stall=" close:a close:b >"$scratch/out" 2>"$scratch/err" ||
 	fail "ended with $?"
 counter_is requests_down 1

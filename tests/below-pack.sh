@@ -16,7 +16,7 @@ mkdir "$scratch/tier"
 steps()
 {
 	"$spillway" run --receipt "$receipt" --include "$mount" --workers $1 \
-		--tiers "ram@16M nvme:$scratch/tier@128M+$2" -- \
+		--tiers "ram@16M nvme:$(place "$scratch/tier")@128M+$2" -- \
 		timeout 60 "$top_builddir/tests/tier-steps" open:a open:b \
 		"set:$mount:stall=*" write:a:1000:0:24M:1M \
 		write:b:2:0:24M:1M check:a:0:24M:256K check:b:0:24M:128K \

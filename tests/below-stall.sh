@@ -56,5 +56,6 @@ stalled_in()
 	rm a b "$scratch/other" "$scratch/other.over"
 }
 
-stalled_in "stall=*" "nvme:$tier@128M"
-[ "${SPILLWAY_CHECK_LONG:-}" != 1 ] || stalled_in "stall=*" "bb:$tier@128M"
+stalled_in "stall=*" "nvme:$(place "$tier")@128M"
+[ "${SPILLWAY_CHECK_LONG:-}" != 1 ] ||
+	stalled_in "stall=*" "bb:$(place "$tier")@128M"

@@ -48,7 +48,7 @@ spilled true 2>err
 
 # What an agent holds is made safe, then brought home, when it is told to end.
 cd "$scratch/slow"
-spilled_flags=(--tiers "ram@16M nvme:$scratch/disk@32M" --job told)
+spilled_flags=(--tiers "ram@16M nvme:$(place "$scratch/disk")@32M" --job told)
 spilled dd if="$scratch/data" of=told bs=100000 status=none 2>"$scratch/err"
 agent=$(sed -n 's/.*agent \([0-9]*\) goes on.*/\1/p' "$scratch/err")
 for ((i = 0; i < 200; i++)); do

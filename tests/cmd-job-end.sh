@@ -33,7 +33,7 @@ is_home_soon 600 10min || fail "not home in a longer margin"
 terminated()
 {
 	timeout 60 "$spillway" run --job "$1" --receipt "$receipt" \
-		--tiers "ram@16M nvme:$scratch/disk@32M" "${@:3}" -- \
+		--tiers "ram@16M nvme:$(place "$scratch/disk")@32M" "${@:3}" -- \
 		bash -c 'trap "exit 0" TERM
 		dd if="$0" of="$1" bs=100000 status=none; echo >"$2"
 		for ((i = 0; i < 300; i++)); do sleep 0.1; done' \
@@ -64,7 +64,8 @@ agent=$(sed -n 's/.*agent goes on (pid \([0-9]*\)).*/\1/p' "$scratch/err")
 kill -KILL "$agent"
 rm "$shm_dir"/spillway.*/*.seg
 for ((i = 0; i < 100; i++)); do
-	"$spillway" recover -y --tiers "nvme:$scratch/disk" >"$scratch/out" \
+	"$spillway" recover -y --tiers "nvme:$(place "$scratch/disk")" \
+		>"$scratch/out" \
 		2>&1 && break
 	sleep 0.1
 done

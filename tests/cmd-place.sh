@@ -14,7 +14,7 @@ mkdir "$scratch/tier"
 unset SPILLWAY_JOB
 
 "$spillway" run --receipt "$receipt" --include "$mount" --job placed \
-	--tiers "ram@16M nvme:$scratch/tier@128M+lz4" -- \
+	--tiers "ram@16M nvme:$(place "$scratch/tier")@128M+lz4" -- \
 	timeout 60 "$top_builddir/tests/tier-steps" write:a:1000:0:2M:1M \
 	"set:$mount:stall=*" write:a:1000:1M:23M:1M "call:$scratch/there" \
 	"set:$mount:stall=" close:a >"$scratch/out" 2>"$scratch/err" &

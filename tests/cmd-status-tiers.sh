@@ -11,7 +11,7 @@ cd "$mount"
 
 # What does not fit in memory is below, and home is slow.
 timeout 60 "$spillway" run --job tiers --include "$mount" \
-	--tiers "ram@16M nvme:$scratch/disk@64M" -- \
+	--tiers "ram@16M nvme:$(place "$scratch/disk")@64M" -- \
 	"$top_builddir/tests/tier-steps" write:a:1:0:32M:1M \
 	"call:$scratch/now" close:a >"$scratch/out" 2>"$scratch/err" &
 run=$!
@@ -37,21 +37,22 @@ done
 
 # A tier that cannot be opened is named, once, and the run goes on without.
 : >"$scratch/bad/spillway-$(id -u)"
-"$spillway" run --job bad --tiers "ram@4M nvme:$scratch/bad@1M" -- \
+"$spillway" run --job bad --tiers "ram@4M nvme:$(place "$scratch/bad")@1M" -- \
 	sh -c '"$0" status bad >"$1/text"' "$spillway" "$scratch" \
 	2>"$scratch/err"
 [ "$(grep -c "warning: tier nvme: $scratch/bad: is not used: .*\[W117\]" \
 	"$scratch/err")" = 1 ] || fail "$(cat "$scratch/err")"
 grep -q "^  tier nvme    $scratch/bad  not used: " "$scratch/text" ||
 	fail "$(cat "$scratch/text")"
-fails_with 125 "$spillway" run --strict --tiers "ram@4M nvme:$scratch/bad@1M" \
+fails_with 125 "$spillway" run --strict --tiers \
+	"ram@4M nvme:$(place "$scratch/bad")@1M" \
 	-- touch ran 2>/dev/null
 [ ! -e ran ] || fail "--strict runs it all the same"
 ! compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || fail "segments are left"
 
 # What should be known of a place is said once, and shown.
 PMEM_IS_PMEM_FORCE=1 "$spillway" run --job pmem --tiers \
-	"ram@4M pmem:$scratch/disk@8M" -- sh -c '"$0" status pmem >"$1/text"
+	"ram@4M pmem:$(place "$scratch/disk")@8M" -- sh -c '"$0" status pmem >"$1/text"
 	"$0" status --json pmem >"$1/json"' "$spillway" "$scratch" \
 	2>"$scratch/err"
 ! grep -q 'W117.*\|not used' "$scratch/err" || skip "needs: libpmem"

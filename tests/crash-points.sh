@@ -16,7 +16,7 @@ names=$(grep -rho --include='*.c' 'SPW_FAILPOINT("[a-z-]*"' \
 "$top_builddir/tests/crash-points" "$shm_dir" "$most" $names
 
 # Those that only blocks below memory come by.
-below=$(echo "$names" | grep -E '^(bring|chunk|fetch|held|spill|store|sync)-')
+below=$(echo "$names" | grep -E '^(bring|chunk|fetch|held|release|spill|store|sync)-')
 mkdir below
 # shellcheck disable=SC2086
 "$top_builddir/tests/crash-points" -b "$here/below" "$shm_dir" "$most" $below \

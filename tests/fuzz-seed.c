@@ -74,7 +74,7 @@ must_read_back(const char *old, const struct spw_seed *seed)
 	struct spw_seed again;
 	char *text;
 
-	MUST(!spw_seed_print(old, seed, &text));
+	MUST(!spw_seed_print(old, seed, NULL, &text));
 	MUST(!spw_seed_parse(text, strlen(text), &again, &reason));
 	MUST(again.n == seed->n && again.cores == seed->cores);
 	for (size_t i = 0; i < again.n; i++)

@@ -202,6 +202,7 @@ tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
 	tests/below-cases.sh \
+	tests/below-damage.sh \
 	tests/below-full.sh \
 	tests/below-home-faults.sh \
 	tests/below-hot.sh \
@@ -218,6 +219,7 @@ tests_scripts = \
 	tests/cmd-job-end.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-place.sh \
+	tests/cmd-profile.sh \
 	tests/cmd-recover.sh \
 	tests/cmd-run-refuses.sh \
 	tests/cmd-run-signals.sh \
@@ -242,10 +244,20 @@ tests_scripts = \
 	tests/native-link.sh \
 	tests/plan-choice.sh \
 	tests/plan-weigh.sh \
+	tests/powercut-bb.sh \
 	tests/powercut-chance.sh \
+	tests/powercut-control.sh \
 	tests/powercut-home.sh \
+	tests/powercut-leave.sh \
 	tests/powercut-log.sh \
+	tests/powercut-nvme.sh \
+	tests/powercut-pmem.sh \
+	tests/powercut-punch.sh \
+	tests/powercut-ranks.sh \
+	tests/powercut-release.sh \
 	tests/powercut-tree.sh \
+	tests/powercut-two.sh \
+	tests/powercut-unlink.sh \
 	tests/preload-exports.sh \
 	tests/preload-needed.sh \
 	tests/preload-symbols.sh \
@@ -272,7 +284,10 @@ tests_scripts = \
 	tests/program-sqlite.sh \
 	tests/program-thread.sh \
 	tests/random-ops.sh \
+	tests/recover-clock.sh \
+	tests/recover-killed.sh \
 	tests/recover-memory.sh \
+	tests/recover-moved.sh \
 	tests/recover-newer.sh \
 	tests/recover-tiers.sh \
 	tests/service-life.sh \
@@ -356,7 +371,9 @@ tests_helpers = \
 	tests/past-cache \
 	tests/pinned \
 	tests/powercut \
+	tests/powercut-check \
 	tests/powercut-log \
+	tests/powercut-ranks \
 	tests/random-ops \
 	tests/ring-forms \
 	tests/signal-forms \
@@ -446,6 +463,16 @@ tests_powercut_log_SOURCES = \
 	tests/powercut-log.c \
 	tests/record.h
 tests_powercut_log_LDADD =
+tests_powercut_check_SOURCES = \
+	tests/powercut-check.c \
+	tests/powercut-work.c \
+	tests/powercut-work.h
+tests_powercut_check_LDADD =
+tests_powercut_ranks_SOURCES = \
+	tests/powercut-ranks.c \
+	tests/powercut-work.c \
+	tests/powercut-work.h
+tests_powercut_ranks_LDADD =
 
 tests_random_ops_SOURCES = \
 	tests/random-ops-data.c \
@@ -555,6 +582,7 @@ EXTRA_DIST += $(tests_scripts) \
 	tests/program-multiprocessing.py \
 	tests/program-python-functions.sh \
 	tests/program-python-twin.py \
+	tests/powercut-tiers \
 	tests/service \
 	tests/unit-cache-stress.tsan
 

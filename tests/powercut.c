@@ -3,7 +3,7 @@
  *
  *	powercut points RECORDING
  *	powercut list RECORDING
- *	powercut cut [-e] RECORDING POINT SEED DIR
+ *	powercut cut [-e] [-k BELOW:KEPT] RECORDING POINT SEED DIR
  *
  * A recording is made by slowfs (record=FILE).  It has cut points from 0, when
  * nothing was done yet, to the number that `points` prints, after all of it;
@@ -16,6 +16,10 @@
  * them, the names in a directory by fsync of the directory.  A file that was
  * synced may so be without a name; with -e, its fsync also syncs its names
  * and the directories that they are in, as ext4 and XFS do.
+ *
+ * Files are new ones; with -k, those below the directory BELOW of which slowfs
+ * has kept the inodes (keep=KEPT) are these inodes, with one more name than
+ * they should have, so that who knows files by their inodes finds them again.
  *
  * Of what was not synced, chance decides, the same for the same seed: each
  * page of 4096 bytes is as it was synced, as it was at some time after, or
@@ -110,6 +114,8 @@ struct tree {
 	struct cut cut;
 	struct entry **dirs;
 	char **paths;			/* where a node was made first */
+	const char *below;		/* where inodes are to be kept ones */
+	const char *kept;		/* those, by their numbers; or NULL */
 	int top;
 };
 
@@ -129,17 +135,35 @@ make_special(struct tree *t, const struct op *op, const char *path)
 	}
 }
 
+/* The inode that it was, emptied; -1: it was not kept. */
+static int
+open_kept(const struct tree *t, uint64_t node, const char *path)
+{
+	char from[4096];
+
+	if (!t->kept || strncmp(path + 2, t->below, strlen(t->below)))
+		return -1;
+	snprintf(from, sizeof(from), "%s/%" PRIu64, t->kept, node);
+	if (linkat(AT_FDCWD, from, t->top, path, 0) < 0)
+		return -1;
+	return openat(t->top, path, O_RDWR | O_TRUNC);
+}
+
 static void
 make_file(struct tree *t, uint64_t node, mode_t mode, const char *path)
 {
-	int fd;
+	int fd = -1;
 
 	if (S_ISDIR(mode) && mkdirat(t->top, path, 0700) < 0)
 		die(path);
 	if (S_ISDIR(mode))
 		make_all(t, node, path);
-	fd = openat(t->top, path, S_ISDIR(mode) ? O_RDONLY | O_DIRECTORY :
-		    O_RDWR | O_CREAT | O_EXCL, 0600);
+	else
+		fd = open_kept(t, node, path);
+	if (fd < 0)
+		fd = openat(t->top, path, S_ISDIR(mode)
+			    ? O_RDONLY | O_DIRECTORY
+			    : O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		die(path);
 	file_after(&t->cut, node, fd);
@@ -234,23 +258,22 @@ open_empty(const char *path)
 }
 
 static void
-cut(const struct recording *rec, bool names_with_files, char **argv)
+cut(struct tree *t, char **argv)
 {
-	struct tree t = { .cut = { .rec = rec,
-		.end = rec->start + strtoull(argv[0], NULL, 10),
-		.seed = strtoull(argv[1], NULL, 10),
-		.names_with_files = names_with_files } };
+	const struct recording *rec = t->cut.rec;
 
+	t->cut.end = rec->start + strtoull(argv[0], NULL, 10);
+	t->cut.seed = strtoull(argv[1], NULL, 10);
 	errno = ERANGE;
-	if (t.cut.end > rec->n)
+	if (t->cut.end > rec->n)
 		die(argv[0]);
-	t.top = open_empty(argv[2]);
-	t.dirs = names_after(&t.cut);
-	t.paths = need(rec->nnodes, sizeof(*t.paths));
-	make_all(&t, RECORD_ROOT, ".");
-	tell_marks(&t.cut);
-	free_tree(&t);
-	close(t.top);
+	t->top = open_empty(argv[2]);
+	t->dirs = names_after(&t->cut);
+	t->paths = need(rec->nnodes, sizeof(*t->paths));
+	make_all(t, RECORD_ROOT, ".");
+	tell_marks(&t->cut);
+	free_tree(t);
+	close(t->top);
 }
 
 static int
@@ -258,33 +281,43 @@ usage(void)
 {
 	fprintf(stderr, "usage: powercut points RECORDING\n"
 		"       powercut list RECORDING\n"
-		"       powercut cut [-e] RECORDING POINT SEED DIR\n");
+		"       powercut cut [-e] [-k BELOW:KEPT] RECORDING POINT "
+		"SEED DIR\n");
 	return 2;
 }
 
 int
 main(int argc, char **argv)
 {
-	bool names_with_files = argc == 7 && !strcmp(argv[1], "cut") &&
-				!strcmp(argv[2], "-e");
+	const char *command = argc > 1 ? argv[1] : "";
+	struct tree t = { .kept = NULL };
 	struct recording rec;
+	int c;
 
-	if (names_with_files) {
-		argc--;
-		argv++;
-		argv[1] = "cut";
+	while ((c = getopt(argc > 1 ? argc - 1 : argc, argv + (argc > 1),
+			   "ek:")) != -1) {
+		if (c == '?' || strcmp(command, "cut"))
+			return usage();
+		t.cut.names_with_files |= c == 'e';
+		if (c == 'k') {
+			t.below = strtok(optarg, ":");
+			t.kept = strtok(NULL, "");
+		}
 	}
-	if (argc < 3)
+	argv += 1 + optind;
+	argc -= 1 + optind;
+	if (argc < 1)
 		return usage();
 	umask(0);
 	mallopt(M_TOP_PAD, 16 << 20);	/* a few calls for all pages */
-	rec = recording_read(argv[2]);
-	if (argc == 3 && !strcmp(argv[1], "points"))
+	rec = recording_read(argv[0]);
+	t.cut.rec = &rec;
+	if (argc == 1 && !strcmp(command, "points"))
 		printf("%zu\n", rec.n - rec.start);
-	else if (argc == 3 && !strcmp(argv[1], "list"))
+	else if (argc == 1 && !strcmp(command, "list"))
 		list(&rec);
-	else if (argc == 6 && !strcmp(argv[1], "cut"))
-		cut(&rec, names_with_files, argv + 3);
+	else if (argc == 4 && !strcmp(command, "cut"))
+		cut(&t, argv + 1);
 	else
 		return usage();
 	free(rec.ops);

@@ -95,7 +95,8 @@ faults_need_path(void)
 
 	pthread_mutex_lock(&lock);
 	need = *knobs.only || *knobs.eio_write || *knobs.eio_read ||
-	       *knobs.eio_fsync || *knobs.stall || *knobs.vanish;
+	       *knobs.eio_fsync || *knobs.stall ||
+	       *knobs.stall_change || *knobs.vanish;
 	pthread_mutex_unlock(&lock);
 	return need;
 }
@@ -134,6 +135,13 @@ eio_wanted(enum request_kind kind, const char *path)
 	}
 }
 
+static bool
+stall_wanted(enum request_kind kind, const char *path)
+{
+	return (kind != REQUEST_FIND && matches(knobs.stall, path)) ||
+	       (kind == REQUEST_CHANGE && matches(knobs.stall_change, path));
+}
+
 /* Called with the lock held.  The end of the session is not signalled to us:
  * look for it ten times a second. */
 static void
@@ -157,7 +165,7 @@ faults_admit(enum request_kind kind, const char *path)
 
 	pthread_mutex_lock(&lock);
 	stalled++;
-	while (kind != REQUEST_FIND && matches(knobs.stall, path) && r == 0) {
+	while (stall_wanted(kind, path) && r == 0) {
 		wait_for_change();
 		r = has_ended() ? -EIO : 0;
 	}

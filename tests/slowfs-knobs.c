@@ -28,6 +28,7 @@ static const struct key {
 	PATTERN("eio-read", eio_read),
 	PATTERN("eio-fsync", eio_fsync),
 	PATTERN("stall", stall),
+	PATTERN("stall-change", stall_change),
 	PATTERN("vanish", vanish),
 };
 

@@ -13,6 +13,8 @@
  *			EIO from these requests (empty: from none)
  *	stall=PATTERN	what reads, writes, syncs or changes names waits until
  *			the knob is set to something else
+ *	stall-change=PATTERN
+ *			the same for what changes names, sizes or times
  *	vanish=PATTERN	such names are not there, and what is open below them
  *			is stale (ESTALE)
  *
@@ -48,6 +50,7 @@ struct knobs {
 	char eio_read[PATTERN_SIZE];
 	char eio_fsync[PATTERN_SIZE];
 	char stall[PATTERN_SIZE];
+	char stall_change[PATTERN_SIZE];
 	char vanish[PATTERN_SIZE];
 };
 

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "tests/slowfs-record.h"
 #include "tests/slowfs.h"
 
 #define NBUCKETS 1024
@@ -114,6 +115,7 @@ nodes_find(fuse_ino_t parent, const char *name, struct fuse_entry_param *ret_e)
 		return -EIO;
 	}
 	e.ino = (uintptr_t)hold_node(fd, &e.attr);
+	record_hide_kept(&e.attr);
 	*ret_e = e;
 	return 0;
 }
@@ -222,10 +224,12 @@ op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	r = gate(REQUEST_FIND, ino, NULL);
 	if (r == 0 && fstatat(fd_of(ino), "", &st, AT_EMPTY_PATH) < 0)
 		r = -errno;
-	if (r < 0)
+	if (r < 0) {
 		fuse_reply_err(req, -r);
-	else
-		fuse_reply_attr(req, &st, 1);
+		return;
+	}
+	record_hide_kept(&st);
+	fuse_reply_attr(req, &st, 1);
 }
 
 void

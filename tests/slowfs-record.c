@@ -29,6 +29,7 @@ struct number {
 static struct number *buckets[NBUCKETS];
 static uint64_t last_node;
 static int record_fd = -1;
+static int kept_dir = -1;		/* where inodes stay */
 static pthread_mutex_t record_lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool
@@ -181,6 +182,30 @@ record_renamed(int dir, const char *name, uint64_t node, int dir2,
 	put(&r, name, name2, NULL);
 }
 
+int
+record_keep(const char *path)
+{
+	kept_dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return kept_dir < 0 ? -errno : 0;
+}
+
+void
+record_hide_kept(struct stat *st)
+{
+	if (kept_dir >= 0 && S_ISREG(st->st_mode) && st->st_nlink > 0)
+		st->st_nlink--;
+}
+
+static void
+keep(int dir, const char *name, uint64_t node)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)node);
+	if (linkat(dir, name, kept_dir, number, 0) < 0)
+		give_up("keep");
+}
+
 void
 record_made(int dir, const char *name, const char *to)
 {
@@ -197,6 +222,8 @@ record_made(int dir, const char *name, const char *to)
 	r = about(RECORD_MAKE, &st);
 	r.dir = node_of(dir);
 	put(&r, name, to, NULL);
+	if (kept_dir >= 0 && S_ISREG(st.st_mode))
+		keep(dir, name, r.node);
 }
 
 void

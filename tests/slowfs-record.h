@@ -12,11 +12,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Write a recording to a new file, beginning with all that is in root: 0 or
  * a negative errno. */
 int record_start(const char *path, int root);
+
+/* From now on each file that is made gets another name, its number, in a
+ * directory of the backing file system, so that its inode stays when all its
+ * names are gone; called before record_start. 0 or a negative errno. */
+int record_keep(const char *path);
+
+/* That name does not count as one. */
+void record_hide_kept(struct stat *st);
 
 bool record_is_on(void);
 void record_begin(void);

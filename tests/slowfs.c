@@ -11,6 +11,8 @@
  *	record=FILE	all that changes is written down in FILE, a new file
  *			elsewhere, for powercut.c; fsync is then written down
  *			rather than done
+ *	keep=DIR	the inode of each file stays, by its number in the
+ *			recording, in DIR, a directory beside BACKING
  *
  * The page cache never holds back a write: it is a request at once, of up to
  * 1 MiB; only what was written through a mapping waits for msync.  A program
@@ -35,6 +37,7 @@
 
 static struct fuse_session *session;
 static const char *recording;		/* NULL: none */
+static const char *kept;		/* likewise */
 
 /* Ask the kernel for what we rely on: atomic O_TRUNC, requests of 1 MiB, many
  * of them at once. */
@@ -147,6 +150,10 @@ take_option(const char *text)
 		recording = text + 7;
 		return 0;
 	}
+	if (!strncmp(text, "keep=", 5)) {
+		kept = text + 5;
+		return 0;
+	}
 	return faults_start(text);
 }
 
@@ -184,9 +191,11 @@ main(int argc, char **argv)
 		return 1;
 	}
 	nodes_start(fd);
-	r = recording ? record_start(recording, fd) : 0;
+	r = kept ? record_keep(kept) : 0;
+	if (r == 0)
+		r = recording ? record_start(recording, fd) : 0;
 	if (r < 0) {
-		fprintf(stderr, "slowfs: %s: %s\n", recording, strerror(-r));
+		fprintf(stderr, "slowfs: recording: %s\n", strerror(-r));
 		return 1;
 	}
 	return serve(argv[2]);

@@ -72,4 +72,9 @@ while IFS= read -r file; do
 		complain "$file: names a directory of one machine"
 done < <(files $rooms m4 configure.ac Makefile.am README .ci)
 
+# A blank separates tiers: a directory's name is written by `place`.
+grep -nE '(ram@[0-9]+M |tiers ")(nvme|pmem|bb):\$\{?(scratch|shm_dir|PWD|here)' \
+	tests/*.sh &&
+	complain "a tier's directory may have a blank in its name"
+
 exit $bad

@@ -195,7 +195,7 @@ test_versions(void)
 	head->version = SPW_OBJECT_VERSION;
 	CHECK(parse_sealed(obj, stored) == 0);
 	head->spare = 1;			/* for those who come later */
-	head->spares[2] = 1;
+	head->spares[0] = 1;
 	CHECK(parse_sealed(obj, stored) == 0);
 }
 

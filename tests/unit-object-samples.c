@@ -68,6 +68,7 @@ head_of(const struct sample *s)
 
 	o.flags = s->flags;
 	o.cut = s->cut;
+	o.home_time = 0;		/* they are older than it is */
 	return o;
 }
 
@@ -86,6 +87,7 @@ check_head(const struct sample *s, const struct spw_object *o)
 
 	CHECK(o->dev == want.dev && o->ino == want.ino);
 	CHECK(o->btime == want.btime && o->wtime == want.wtime);
+	CHECK(o->home_time == want.home_time);
 	CHECK(o->offset == want.offset && o->length == want.length);
 	CHECK(o->seq == want.seq && o->file_size == want.file_size);
 	CHECK(o->cut == want.cut && o->flags == want.flags);

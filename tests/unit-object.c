@@ -86,6 +86,7 @@ same_head(const struct spw_object *a, const struct spw_object *b)
 	CHECK(a->offset == b->offset && a->length == b->length);
 	CHECK(a->seq == b->seq && a->file_size == b->file_size);
 	CHECK(a->cut == b->cut && a->wtime == b->wtime);
+	CHECK(a->home_time == b->home_time);
 	CHECK(a->flags == b->flags && a->path_len == b->path_len);
 	CHECK(!a->path_len || !memcmp(a->path, b->path, a->path_len));
 }

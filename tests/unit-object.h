@@ -44,6 +44,7 @@ object_of(uint64_t length, uint32_t block_size)
 		.file_size = 0x4142434445464748,
 		.cut = UINT64_MAX,
 		.wtime = -1234567890123456789,
+		.home_time = 1600000000987654321,
 		.flags = SPW_OBJECT_SYNC,
 		.block_size = block_size,
 		.path_len = sizeof(PATH) - 1,

@@ -266,6 +266,48 @@ test_odd_files(void)
 	spw_predict_free(p);
 }
 
+/* Tiers that a profile measured are found again, on this machine only; a later
+ * save keeps them, and so does a profile of others.
+ */
+static void
+test_tiers(void)
+{
+	static struct spw_seed_profile profile = {
+		.n_tiers = 1,
+		.tier = { { "nvme:/a \"b\"", 2e9, 3e9, 1e-4, 1,
+			    { { 65536, 8, 2e9, 3e9 } } } },
+		.n_versions = 1, .version = { { "lz4", "1.9" } },
+	};
+	struct spw_predictor *p = fresh();
+	struct spw_seed_note note;
+	struct spw_seed_tier t;
+	char *text;
+
+	(void)unlink(FILE_NAME);
+	CHECK(spw_seed_tier(FILE_NAME, "ram", &t) == -ENOENT);
+	CHECK(!spw_seed_save_profile(p, FILE_NAME, &profile, &note));
+	strcpy(profile.tier[0].name, "ram");
+	profile.tier[0].write = 5e9;
+	CHECK(!spw_seed_save_profile(p, FILE_NAME, &profile, &note));
+	learn(p, 1, 7, 1);
+	save(p, 0);
+	CHECK(!spw_seed_tier(FILE_NAME, "ram", &t) && t.write == 5e9);
+	CHECK(!spw_seed_tier(FILE_NAME, "nvme:/a \"b\"", &t));
+	CHECK(t.write == 2e9 && t.read == 3e9 && t.latency == 1e-4);
+	CHECK(spw_seed_tier(FILE_NAME, "bb:/x", &t) == -ENOENT);
+	CHECK(strstr(get_file(FILE_NAME), "\"lz4\":\t\"1.9\""));
+	text = strdup(get_file(FILE_NAME));
+	CHECK(text);
+	memcpy(strstr(text, "5000000000"), "-500000000", 10);
+	put_file(FILE_NAME, text, strlen(text));
+	CHECK(spw_seed_tier(FILE_NAME, "ram", &t) == -ENOENT);
+	memcpy(strstr(text, "\"cpu\":\t\"") + 8, "Z", 1);
+	put_file(FILE_NAME, text, strlen(text));
+	CHECK(spw_seed_tier(FILE_NAME, "nvme:/a \"b\"", &t) == -ENOENT);
+	free(text);
+	spw_predict_free(p);
+}
+
 static double
 weight_of(const struct spw_seed *seed, uint64_t traits)
 {
@@ -351,6 +393,7 @@ main(void)
 	test_entries();
 	test_later();
 	test_odd_files();
+	test_tiers();
 	test_together();
 	test_killed();
 	for (size_t i = 0; i < ARRAY_LEN(left); i++)

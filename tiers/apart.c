@@ -474,6 +474,19 @@ spw_apart_can_clean(const struct spw_apart *a)
 	return a->ops->clean;
 }
 
+const char *
+spw_apart_kind(const struct spw_apart *a)
+{
+	return a->ops->kind;
+}
+
+void
+spw_apart_where(const struct spw_apart *a, uint64_t place, char *buf,
+		size_t size)
+{
+	a->ops->where(a->tier, place, buf, size);
+}
+
 int64_t
 spw_apart_patience(struct spw_apart *a)
 {

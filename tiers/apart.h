@@ -40,6 +40,10 @@ bool spw_apart_is_durable(const struct spw_apart *a);
 const char *spw_apart_caution(const struct spw_apart *a);	/* or NULL */
 bool spw_apart_can_clean(const struct spw_apart *a);
 
+const char *spw_apart_kind(const struct spw_apart *a);
+void spw_apart_where(const struct spw_apart *a, uint64_t place, char *buf,
+		     size_t size);
+
 /* How much longer an answer may take, ms; 0: it is deaf; negative: nothing is
  * under way. */
 int64_t spw_apart_patience(struct spw_apart *a);

@@ -550,6 +550,16 @@ bb_list(struct spw_tier *tier,
 }
 
 static void
+bb_where(const struct spw_tier *tier, uint64_t place, char *buf, size_t size)
+{
+	char name[NAME];
+
+	name_of(place, whole, name);
+	(void)snprintf(buf, size, "%s/%s:0",
+		       ((const struct bb *)tier)->share.path, name);
+}
+
+static void
 bb_space(struct spw_tier *tier, struct spw_tier_space *ret_space)
 {
 	*ret_space = ((struct bb *)tier)->space;
@@ -588,6 +598,7 @@ const struct spw_tier_ops spw_tier_bb = {
 	.sync = bb_sync,
 	.drop = bb_drop,
 	.list = bb_list,
+	.where = bb_where,
 	.space = bb_space,
 	.close = bb_close,
 };

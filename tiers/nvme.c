@@ -2,6 +2,7 @@
 /* nvme.c -- the tier on a local disk: opening, putting, reading, dropping */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -477,6 +478,17 @@ space(struct spw_tier *tier, struct spw_tier_space *ret_space)
 	};
 }
 
+static void
+where(const struct spw_tier *tier, uint64_t place, char *buf, size_t size)
+{
+	const struct spw_nvme *t = (const struct spw_nvme *)tier;
+	char name[SPW_LOG_NAME];
+
+	spw_log_name((uint32_t)(place >> 32), name);
+	(void)snprintf(buf, size, "%s/%s:%u", t->share.path, name,
+		       (unsigned)place);
+}
+
 /* Opening and closing. */
 
 static int
@@ -614,6 +626,7 @@ const struct spw_tier_ops spw_tier_nvme = {
 	.drop = spw_nvme_drop,
 	.clean = spw_nvme_clean,
 	.list = spw_nvme_list,
+	.where = where,
 	.space = space,
 	.close = close_tier,
 };

@@ -42,13 +42,14 @@ struct spw_object_head {
 	uint32_t flags;
 	uint32_t block_size;
 	uint32_t path_len;
-	uint32_t spares[3];
+	uint32_t spares[1];
+	int64_t home_time;
 };
 
 static_assert(offsetof(struct spw_object_head, version) == 12 &&
 	      offsetof(struct spw_object_head, dev) == 32 &&
 	      offsetof(struct spw_object_head, wtime) == 96 &&
-	      offsetof(struct spw_object_head, spares) == 116 &&
+	      offsetof(struct spw_object_head, home_time) == 120 &&
 	      sizeof(struct spw_object_head) == 128, "stored in tiers");
 static_assert(offsetof(struct spw_object_block, codec) == 12 &&
 	      sizeof(struct spw_object_block) == 16, "stored in tiers");

@@ -50,6 +50,7 @@ struct spw_object {			/* a head, unpacked */
 	uint64_t cut;			/* the file was cut to this size since
 					 * its last object; UINT64_MAX: not */
 	int64_t wtime;			/* the file's mtime, ns */
+	int64_t home_time;		/* that of home then; 0: not known */
 	uint32_t flags;			/* enum spw_object_flag */
 	uint32_t block_size;		/* raw bytes a block; the last: less */
 	uint32_t nblocks;

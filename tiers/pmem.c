@@ -415,6 +415,18 @@ spw_pmem_sync(struct spw_tier *tier)
 }
 
 static void
+pmem_where(const struct spw_tier *tier, uint64_t place, char *buf,
+	   size_t size)
+{
+	char name[32];
+
+	spw_pmem_log_name((uint32_t)(place >> 48), name);
+	(void)snprintf(buf, size, "%s/%s: slot %u",
+		       ((const struct spw_pmem *)tier)->share.path, name,
+		       (unsigned)(place >> 24 & 0xffffff) - 1);
+}
+
+static void
 pmem_space(struct spw_tier *tier, struct spw_tier_space *ret_space)
 {
 	struct spw_pmem *t = (struct spw_pmem *)tier;
@@ -458,6 +470,7 @@ const struct spw_tier_ops spw_tier_pmem = {
 	.drop = spw_pmem_drop,
 	.clean = spw_pmem_clean,
 	.list = spw_pmem_list,
+	.where = pmem_where,
 	.space = pmem_space,
 	.close = pmem_close,
 };

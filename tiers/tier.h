@@ -104,6 +104,10 @@ struct spw_tier_ops {
 		    int (*seen)(void *arg, const struct spw_tier_found *f),
 		    void *arg);
 
+	/* The file and where in it, for messages; any thread may ask. */
+	void (*where)(const struct spw_tier *t, uint64_t place, char *buf,
+		      size_t size);
+
 	void (*space)(struct spw_tier *t, struct spw_tier_space *ret_space);
 
 	/* discard: the share goes, durably, with all that is in it. */

@@ -11,6 +11,7 @@
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/json.h"
+#include "tools/lost.h"
 #include "tools/replays.h"
 #include "tools/show.h"
 
@@ -65,8 +66,12 @@ check_segment(const struct request *req, const struct spw_segment *s,
 {
 	bool readable = s->state != SPW_SEGMENT_UNREADABLE;
 	uint64_t unsound = readable ? count_unsound(s) : 0;
+	uint32_t told = 0;
 
 	t->segments++;
+	/* What was to be read from tiers, and could not. */
+	if (readable)
+		t->damaged += spw_lost_tell(&s->map, req->args->color, &told);
 	t->bad_segments += !readable || unsound;
 	if (!readable || unsound)
 		spw_chosen_say(req->args, SPW_WARNING, SPW_W161, s->job,
@@ -78,6 +83,8 @@ check_segment(const struct request *req, const struct spw_segment *s,
 	spw_json_string(j, "job", s->job);
 	spw_json_string(j, "state", spw_segment_state_name(s->state));
 	spw_json_number(j, "damaged_blocks", unsound);
+	if (readable)
+		spw_lost_put(j, &s->map);
 	spw_json_close(j, '}');
 }
 

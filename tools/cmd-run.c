@@ -26,6 +26,7 @@
 #include "tools/keeper.h"
 #include "tools/levels.h"
 #include "tools/library.h"
+#include "tools/lost.h"
 #include "tools/program.h"
 #include "tools/receipt.h"
 #include "tools/segments.h"
@@ -63,6 +64,7 @@ struct run {
 	double began;
 	bool speaks;			/* for the whole job */
 	bool checked;			/* whether it has the library */
+	uint32_t told;			/* losses */
 	bool hurried;			/* the drainer was told of SIGTERM */
 	bool safe;			/* what is not home is, in a tier */
 };
@@ -271,6 +273,13 @@ heed_term(struct run *r)
 	(void)spw_homing_save(map);
 }
 
+/* Once each, and as long as somebody can do something about it. */
+static void
+tell_losses(struct run *r)
+{
+	(void)spw_lost_tell(&r->joined.map, r->args.color, &r->told);
+}
+
 static void
 wait_for_program(struct run *r)
 {
@@ -278,6 +287,7 @@ wait_for_program(struct run *r)
 		spw_child_step(&r->child, r->checked ? 1000000 : 100000);
 		look_for_library(r);
 		heed_term(r);
+		tell_losses(r);
 	}
 }
 
@@ -471,6 +481,8 @@ conclude(struct run *r)
 	why = leaves ? 0 : wait_for_home(r);
 	receipt.drainer = spw_segment_host_name(
 		atomic_load(&map->seg->drainer_host));
+	if (why < 0)
+		tell_losses(r);
 	how = leave_segment(r, leaves || why < 0, &agent);
 	if (leaves && how == SPW_LEFT_ALONE)
 		why = -ECHILD;		/* no agent can be had */

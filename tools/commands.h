@@ -14,6 +14,7 @@ int spw_cmd_place(int argc, char **argv, char **envp);
 int spw_cmd_drain(int argc, char **argv, char **envp);
 int spw_cmd_recover(int argc, char **argv, char **envp);
 int spw_cmd_fsck(int argc, char **argv, char **envp);
+int spw_cmd_profile(int argc, char **argv, char **envp);
 int spw_cmd_clean(int argc, char **argv, char **envp);
 int spw_cmd_config(int argc, char **argv, char **envp);
 int spw_cmd_version(int argc, char **argv, char **envp);

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "planner/drain.h"
+#include "planner/losses.h"
 #include "shm/gate.h"
 #include "shm/util.h"
 
@@ -12,6 +13,7 @@ enum {
 	AGAIN_MS = 250,			/* between rounds that fail */
 	LOOK_MS = 100,			/* counting what is left costs time */
 	STALL_MS = 60000,
+	LOST_MS = 3000,			/* if no tier can give it back */
 	SHORT_US = 200, LONG_US = 10000,
 };
 
@@ -43,6 +45,7 @@ look(struct spw_homing *h, int64_t now)
 		h->least = left.bytes;
 		h->moved_at = now;
 	}
+	h->lost = h->err && spw_loss_bytes(h->map) == left.bytes;
 	/* It may have gone to sleep between our asking and its looking. */
 	spw_gate_hurry(h->map);
 	h->look_at = spw_now_ms() + LOOK_MS;
@@ -80,7 +83,7 @@ spw_homing_step(struct spw_homing *h)
 	look(h, now);
 	if (h->deadline >= 0 && now >= h->deadline)
 		return -ETIMEDOUT;
-	if (h->err && now - h->moved_at > STALL_MS)
+	if (h->err && now - h->moved_at > (h->lost ? LOST_MS : STALL_MS))
 		return -EIO;
 	return 0;
 }

@@ -9,7 +9,7 @@
 /*
  * Somebody else drains: another process, or a keeper. What fails is asked
  * for again; when nothing moves any more for a minute and there is an error,
- * it gives up.
+ * it gives up. It does so sooner when all that is left cannot be read.
  */
 struct spw_homing {
 	struct spw_map *map;
@@ -20,6 +20,7 @@ struct spw_homing {
 	uint64_t least;			/* bytes left at best */
 	int err;			/* positive: why it does not move */
 	bool failed;			/* the last round of asks did */
+	bool lost;			/* all that is left */
 	uint32_t save;			/* ticket of spw_homing_secure */
 	bool secures;			/* it was called */
 };

@@ -96,6 +96,13 @@ spw_json_number(struct spw_json *j, const char *key, uint64_t n)
 }
 
 void
+spw_json_integer(struct spw_json *j, const char *key, int64_t n)
+{
+	put_key(j, key);
+	fprintf(j->out, "%lld", (long long)n);
+}
+
+void
 spw_json_real(struct spw_json *j, const char *key, double x)
 {
 	put_key(j, key);

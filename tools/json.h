@@ -27,6 +27,7 @@ void spw_json_close(struct spw_json *j, char bracket);
 /* Bytes that are no UTF-8 appear as \u00NN, controls escaped. */
 void spw_json_string(struct spw_json *j, const char *key, const char *s);
 void spw_json_number(struct spw_json *j, const char *key, uint64_t n);
+void spw_json_integer(struct spw_json *j, const char *key, int64_t n);
 void spw_json_real(struct spw_json *j, const char *key, double x);
 void spw_json_bool(struct spw_json *j, const char *key, bool b);
 void spw_json_null(struct spw_json *j, const char *key);

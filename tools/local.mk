@@ -20,6 +20,7 @@ tools_sources = \
 	tools/cmd-drain.c \
 	tools/cmd-fsck.c \
 	tools/cmd-place.c \
+	tools/cmd-profile.c \
 	tools/cmd-recover.c \
 	tools/cmd-run.c \
 	tools/cmd-status.c \
@@ -41,10 +42,18 @@ tools_sources = \
 	tools/keeper.h \
 	tools/levels.c \
 	tools/levels.h \
+	tools/lost.c \
+	tools/lost.h \
 	tools/library.c \
 	tools/library.h \
 	tools/parts.c \
 	tools/parts.h \
+	tools/profile-codecs.c \
+	tools/profile-data.c \
+	tools/profile-show.c \
+	tools/profile-show.h \
+	tools/profile-tiers.c \
+	tools/profile.h \
 	tools/program.c \
 	tools/program.h \
 	tools/receipt.c \
@@ -74,6 +83,7 @@ man_pages += \
 	tools/spillway-fsck.1 \
 	tools/spillway-mpirun.1 \
 	tools/spillway-place.1 \
+	tools/spillway-profile.1 \
 	tools/spillway-recover.1 \
 	tools/spillway-run.1 \
 	tools/spillway-status.1 \

@@ -14,6 +14,7 @@
 #include "shm/lane.h"
 #include "shm/version.h"
 #include "tools/json.h"
+#include "tools/lost.h"
 #include "tools/show.h"
 
 void
@@ -23,6 +24,7 @@ spw_receipt_fill(struct spw_map *map, struct spw_receipt *r)
 
 	spw_lane_counters(map, &r->count);
 	spw_drainer_left(map, &r->left);
+	r->map = map;
 	r->requests_home = atomic_load(&seg->requests_home);
 	r->bytes_home = atomic_load(&seg->bytes_home);
 	r->requests_down = atomic_load(&seg->requests_down);
@@ -68,6 +70,8 @@ put(const struct spw_receipt *r, FILE *out)
 	spw_json_bool(&j, "undrained_durable", r->left.bytes && r->safe);
 	if (r->left.err)
 		spw_json_string(&j, "error", strerror(r->left.err));
+	if (r->left.bytes)
+		spw_lost_put(&j, r->map);
 	spw_json_open(&j, "bypass", '{');
 	for (unsigned i = SPW_BYPASS_NONE + 1; i < SPW_BYPASS_COUNT; i++)
 		if (r->bypasses[i])

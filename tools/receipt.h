@@ -15,6 +15,7 @@ struct spw_receipt {
 	uint64_t requests_up, bytes_up, syncs_down;
 	uint64_t bypasses[SPW_BYPASS_COUNT];
 	bool safe;			/* what is left is, in a tier */
+	struct spw_map *map;		/* for what is lost */
 	double seconds;
 	int exit_status;
 };

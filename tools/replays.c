@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "shm/sys.h"
 #include "shm/util.h"
 #include "tools/chosen.h"
 #include "tools/commands.h"
@@ -15,6 +17,7 @@
 enum {
 	SHOWN = 20,			/* files, unless -v */
 	RANGES = 8,			/* of a file, in a message */
+	BUSY_MS = 1000, BUSY_US = 5000,	/* how long in all, between looks */
 };
 
 struct outcome {
@@ -61,13 +64,30 @@ is_doubtful(const struct spw_args *args, const struct spw_replay *r,
 	return true;
 }
 
+/* A holder that was killed a moment ago lets go when its last write is over;
+ * one that lives is not waited for, nor are many of them one by one. */
+static int
+open_share(const struct spw_shares *shares, const struct spw_share_owner *o,
+	   int64_t *patience_ms, struct spw_replay **ret)
+{
+	int64_t since = spw_now_ms();
+	int err;
+
+	while ((err = spw_replay_open(shares->place, shares->nplaces, o->name,
+				      false, ret)) == -EBUSY &&
+	       spw_now_ms() - since < *patience_ms)
+		spw_sys_sleep_us(BUSY_US);
+	if (err == -EBUSY)
+		*patience_ms = 0;
+	return err;
+}
+
 static int
 open_one(const struct spw_shares *shares, const struct spw_share_owner *o,
-	 struct spw_replays *all)
+	 int64_t *patience_ms, struct spw_replays *all)
 {
 	struct spw_replay *r;
-	int err = spw_replay_open(shares->place, shares->nplaces, o->name,
-				  false, &r);
+	int err = open_share(shares, o, patience_ms, &r);
 
 	if (err == -ENOENT)		/* somebody else was faster */
 		return SPW_EXIT_OK;
@@ -88,6 +108,7 @@ spw_replays_open(const struct spw_shares *shares, const struct spw_args *args,
 		 bool force, struct spw_replays *ret)
 {
 	int status = shares->unreachable ? SPW_EXIT_UNREACHABLE : SPW_EXIT_OK;
+	int64_t patience_ms = BUSY_MS;
 
 	*ret = (struct spw_replays){ .args = args, .force = force };
 	ret->list = calloc(shares->n + 1, sizeof(*ret->list));
@@ -97,7 +118,7 @@ spw_replays_open(const struct spw_shares *shares, const struct spw_args *args,
 		const struct spw_share_owner *o = &shares->owner[i];
 
 		if (!o->has_segment && spw_shares_is_meant(o, args) &&
-		    open_one(shares, o, ret))
+		    open_one(shares, o, &patience_ms, ret))
 			status = SPW_EXIT_PARTLY;
 	}
 	return status;
@@ -203,13 +224,16 @@ blame_file(const struct spw_replays *all, const struct spw_replay *r,
 {
 	const struct spw_replay_file *f = &r->files[file];
 	struct spw_diag d;
+	struct stat st;
 	char job[256];
 
 	spw_diag_begin(&d, SPW_WARNING, SPW_W168);
 	name_file(&d, r, file);
 	if (f->err == -ENOENT)
-		spw_diag_cause(&d, "is not there, and nowhere else in its "
-			       "directory");
+		spw_diag_cause(&d, lstat(f->path, &st) == 0
+			       ? "another file has its name, restored or "
+			       "written anew; it is nowhere near"
+			       : "is not there, and nowhere near");
 	else if (f->err == -EEXIST)
 		spw_diag_cause(&d, "was changed by somebody since the job "
 			       "died");

@@ -97,6 +97,18 @@ put_line(const struct spw_progress *p, uint64_t left, double now)
 	fflush(stderr);
 }
 
+/* A line is due, and counts as shown. */
+static bool
+is_due(struct spw_progress *p, double now)
+{
+	if (p->quiet || now - p->began < 1 || !p->total ||
+	    now - p->shown < (p->tty ? 0.1 : 10))
+		return false;
+	p->shown = now;
+	p->on_screen = p->tty;
+	return true;
+}
+
 void
 spw_progress_show(struct spw_progress *p, uint64_t left)
 {
@@ -104,12 +116,23 @@ spw_progress_show(struct spw_progress *p, uint64_t left)
 
 	if (left > p->total)
 		p->total = left;
-	if (p->quiet || now - p->began < 1 || !p->total ||
-	    now - p->shown < (p->tty ? 0.1 : 10))
+	if (is_due(p, now))
+		put_line(p, left, now);
+}
+
+void
+spw_progress_share(struct spw_progress *p, double share, const char *doing)
+{
+	p->total = 1000;
+	if (!is_due(p, spw_show_clock()))
 		return;
-	put_line(p, left, now);
-	p->shown = now;
-	p->on_screen = p->tty;
+	fprintf(stderr, p->tty ? "\r%s  " : "spillway: %s  ", p->what);
+	if (p->tty)
+		put_bar(p, (uint64_t)(1000 * share));
+	fprintf(stderr, "%.0f %%  ", 100 * share);
+	spw_show_name(stderr, doing);
+	fputs(p->tty ? "\033[K" : "\n", stderr);
+	fflush(stderr);
 }
 
 void

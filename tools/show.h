@@ -37,6 +37,9 @@ struct spw_progress {
 
 void spw_progress_begin(struct spw_progress *p, const char *what, bool quiet);
 void spw_progress_show(struct spw_progress *p, uint64_t left);
+/* The same for work that is not counted in bytes. */
+void spw_progress_share(struct spw_progress *p, double share,
+			const char *doing);
 void spw_progress_end(struct spw_progress *p);	/* clears the line */
 
 #endif

@@ -25,6 +25,8 @@ static const struct {
 	{ "fsck", "check every byte that segments and tiers hold",
 	  spw_cmd_fsck },
 	{ "clean", "remove what nobody needs any more", spw_cmd_clean },
+	{ "profile", "measure codecs and tiers for the planner",
+	  spw_cmd_profile },
 	{ "config", "show every setting and where it came from",
 	  spw_cmd_config },
 	{ "agent", "drain a segment in the background", spw_cmd_agent },

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/chunks.h"
 #include "shm/blocks.h"
 #include "shm/mask.h"
 #include "shm/util.h"
@@ -32,6 +33,27 @@ count(const struct spw_map *map, uint64_t *bytes)
 		if (atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
 		    SPW_IN_USE && b->file < map->counts[SPW_POOL_FILES])
 			bytes[b->file] += dirty_bytes(map, &b->state);
+	}
+}
+
+/* What is below memory, up to the end of its file. */
+static void
+count_below(const struct spw_map *map, uint64_t *bytes)
+{
+	for (uint32_t i = 0; i < spw_chunks_ready(map); i++) {
+		const struct spw_chunk *c = &map->chunks[i];
+
+		if (!spw_chunk_is_used(map, i))
+			continue;
+		for (uint32_t bit = 0; bit < SPW_CHUNK_BLOCKS; bit++) {
+			uint64_t at = (c->number * SPW_CHUNK_BLOCKS + bit) <<
+				      SPW_BLOCK_SHIFT;
+			uint64_t size = atomic_load(&map->files[c->file].size);
+
+			if (spw_chunk_has(c, bit) && at < size)
+				bytes[c->file] += SPW_MIN(size - at,
+							  SPW_BLOCK_SIZE);
+		}
 	}
 }
 
@@ -65,6 +87,7 @@ spw_unhomed_list(const struct spw_map *map, struct spw_unhomed **ret_list,
 		return -ENOMEM;
 	}
 	count(map, bytes);
+	count_below(map, bytes);
 	for (uint32_t i = 0; i < files; i++) {
 		if (!is_listed(map, i, bytes[i]))
 			continue;
