@@ -3,10 +3,8 @@
 #include "planner/advice.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "shm/sys.h"
 #include "shm/util.h"
 #include "shm/weights.h"
 
@@ -31,7 +29,6 @@ static const struct {
 
 struct spw_counsel {			/* the store's */
 	struct spw_advisor *advisor;
-	char seed[SPW_SEG_SEED];
 	unsigned home;			/* its number */
 	uint64_t weights;		/* as the segment has them */
 	uint64_t held[SPW_CHOOSE_TIERS];	/* as the monitor was told */
@@ -123,7 +120,6 @@ engage(struct spw_drainer *d, struct spw_counsel *c,
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		if (s->level[i].pinned)
 			pins[setup.n_pins++] = pin_of(&s->level[i]);
-	snprintf(c->seed, sizeof(c->seed), "%s", d->map->fixed.seed);
 	c->weights = atomic_load(&d->map->seg->weights);
 	spw_weights_unpack(c->weights, &setup.weights);
 	r = spw_advisor_new(&setup, &c->advisor);
@@ -162,35 +158,12 @@ spw_advice_note(const struct spw_drainer *d, unsigned i)
 	return c ? spw_advisor_note(c->advisor, i) : NULL;
 }
 
-/* The built-in place may not be there yet: at most two directories of it. */
-static void
-make_way(const char *path)
-{
-	char dir[SPW_SEG_SEED];
-	char *last, *before;
-
-	snprintf(dir, sizeof(dir), "%s", path);
-	last = strrchr(dir, '/');
-	if (!last)
-		return;
-	*last = '\0';
-	before = strrchr(dir, '/');
-	if (before && before > dir) {
-		*before = '\0';
-		(void)spw_sys_mkdir(dir, 0700);	/* there already is fine */
-		*before = '/';
-	}
-	(void)spw_sys_mkdir(dir, 0700);
-}
-
 static void
 save(struct spw_job *job)		/* by a thread of its own */
 {
 	struct spw_counsel *c = (struct spw_counsel *)
 		((char *)job - offsetof(struct spw_counsel, job));
 	struct spw_seed_note note;
-
-	make_way(c->seed);
 
 	/* If it cannot be written now, what was learned is kept. */
 	(void)spw_advisor_save(c->advisor, &note);
@@ -202,7 +175,7 @@ static void
 begin_saving(struct spw_counsel *c)
 {
 	c->saved = spw_now_ms();
-	if (!c->learned || c->saving || !c->seed[0])
+	if (!c->learned || c->saving)
 		return;
 	c->job = (struct spw_job){ .run = save };
 	c->saving = spw_crew_give(c->crew, &c->job) == 0;

@@ -24,7 +24,8 @@ packed()
 	shift
 	rm -f "$scratch/there" "$scratch/there.over" a
 	"$spillway" run "${flags[@]}" --seed /dev/null --include "$mount" \
-		--receipt "$receipt" --tiers "ram@16M nvme:$scratch/tier@128M" \
+		--receipt "$receipt" \
+		--tiers "ram@16M nvme:$(place "$scratch/tier")@128M" \
 		-- "$top_builddir/tests/tier-steps" open:a \
 		"set:$mount:stall=*" "$@" "call:$scratch/there" \
 		"set:$mount:stall=" close:a >"$scratch/out" 2>"$scratch/err" &
