@@ -74,8 +74,9 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 	return no;
 }
 
+/* Out of the book; it stays in its tier. */
 static void
-leave(struct spw_drainer *d, uint32_t no)
+strike(struct spw_drainer *d, uint32_t no)
 {
 	struct spw_store *s = d->store;
 	struct spw_held *h = &s->held[no];
@@ -85,13 +86,24 @@ leave(struct spw_drainer *d, uint32_t no)
 		at = &s->held[*at].next;
 	if (*at)
 		*at = h->next;
-	spw_apart_drop(s->level[h->tier].tier, h->place);
-	SPW_FAILPOINT("held-dropped");
-	s->level[h->tier].unsynced = true;
-	d->homes[h->file].dropped = true;
 	free(h->o);
 	*h = (struct spw_held){ .next = s->held_free };
 	s->held_free = no;
+}
+
+static void
+leave(struct spw_drainer *d, uint32_t no)
+{
+	struct spw_store *s = d->store;
+	const struct spw_held *h = &s->held[no];
+
+	if (!h->hurt) {
+		spw_apart_drop(s->level[h->tier].tier, h->place);
+		SPW_FAILPOINT("held-dropped");
+		s->level[h->tier].unsynced = true;
+		d->homes[h->file].dropped = true;
+	}
+	strike(d, no);
 }
 
 /* It tells of a cut, and an older object has, or will have, what was cut. */
@@ -425,9 +437,13 @@ found(void *arg, const struct spw_tier_found *f)
 	const struct spw_object *o = f->object;
 	uint32_t file, held;
 
-	if (f->err || !o)
-		return 0;		/* told by fsck; left alone */
+	/* Of a damaged one some blocks may be whole: those that are below and
+	 * in no younger one. Else it is told by fsck, and left alone. */
+	if (!o || (f->err && !(o->flags & SPW_OBJECT_WHOLE)))
+		return 0;
 	file = file_of(d->map, o);
+	if (f->err && file == SPW_NONE)
+		return 0;
 	if (o->flags & SPW_OBJECT_HOME)
 		return spw_marks_note(d, &(struct spw_marked){
 			.place = f->place, .seq = o->seq,
@@ -442,6 +458,11 @@ found(void *arg, const struct spw_tier_found *f)
 		return -ENOMEM;
 	if (o->flags & SPW_OBJECT_WHOLE)
 		refer_found(d, held);
+	d->store->held[held].hurt = f->err;
+	if (f->err && !d->store->held[held].nrefs) {
+		strike(d, held);
+		return 0;
+	}
 	/* What the predecessor had promised with it is not known, nor what it
 	 * had sent home since, nor whether it is durable. */
 	d->store->level[finder->level].unsynced = true;

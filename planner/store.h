@@ -50,6 +50,7 @@ struct spw_held {			/* an object in a tier */
 	uint32_t file, file_gen;
 	uint32_t next;			/* of the same file; or free */
 	bool promised;			/* fsync counts on it */
+	bool hurt;			/* was found damaged: left alone */
 };
 
 struct spw_span {			/* bytes of a file */

@@ -202,6 +202,7 @@ tests_scripts = \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
 	tests/below-cases.sh \
+	tests/below-damage-takeover.sh \
 	tests/below-damage.sh \
 	tests/below-full.sh \
 	tests/below-home-faults.sh \

@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/homing.h"
 #include "tools/json.h"
+#include "tools/lost.h"
 #include "tools/keeper.h"
 #include "tools/show.h"
 
@@ -140,6 +141,7 @@ drain_one(struct spw_segment *s, const struct spw_args *args,
 {
 	double began = spw_show_clock();
 	struct result res = { 0 };
+	uint32_t told = 0;
 
 	if (s->state == SPW_SEGMENT_UNREADABLE) {
 		spw_chosen_say(args, SPW_WARNING, SPW_W161, s->job,
@@ -154,6 +156,8 @@ drain_one(struct spw_segment *s, const struct spw_args *args,
 		put_json(j, s, &res);
 	else if (!args->cfg.quiet)
 		put_line(s, &res);
+	if (res.err && !args->cfg.quiet)
+		(void)spw_lost_tell(&s->map, args->color, &told);
 	if (res.err && !args->cfg.quiet)
 		spw_chosen_say(args, SPW_WARNING, SPW_W162, s->job,
 			       res.left.err ? spw_diag_errno(res.left.err)

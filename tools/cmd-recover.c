@@ -12,6 +12,7 @@
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/json.h"
+#include "tools/lost.h"
 #include "tools/replays.h"
 #include "tools/shares.h"
 #include "tools/show.h"
@@ -175,7 +176,9 @@ blame(const struct request *req, const struct spw_segment *s,
       const struct result *res)
 {
 	struct spw_diag d;
+	uint32_t told = 0;
 
+	(void)spw_lost_tell(&s->map, req->args->color, &told);
 	spw_diag_begin(&d, SPW_WARNING, SPW_W162);
 	spw_diag_subject(&d, "job %e", s->job);
 	spw_diag_cause(&d, "%s; the segment is kept", res->verdict.bad_bytes
