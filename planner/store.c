@@ -77,6 +77,8 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 	};
 	int r;
 
+	setup.io = spw_tierspec_value(list, spec, SPW_KEY_IO);
+
 	spw_store_share(d->map, name);
 	*level = (struct spw_level){ .number = number };
 	r = ops ? open_share(s->bell, ops, &setup, &level->tier) : -ENOTSUP;

@@ -15,7 +15,7 @@
 
 const struct spw_tierkind spw_tierkinds[SPW_KINDS] = {
 	[SPW_KIND_RAM] = { "ram", SPW_PLACE_NONE, false, 0, "ram@16G" },
-	[SPW_KIND_NVME] = { "nvme", SPW_PLACE_DIR, true, 0,
+	[SPW_KIND_NVME] = { "nvme", SPW_PLACE_DIR, true, KEY(IO),
 			    "nvme:${TMPDIR}@80%" },
 	[SPW_KIND_PMEM] = { "pmem", SPW_PLACE_DIR, true, 0,
 			    "pmem:/mnt/pmem0@64G" },

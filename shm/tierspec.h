@@ -53,6 +53,7 @@ enum spw_tierspec_codec {		/* pinned by an option */
 #define SPW_LEVEL_DEFAULT INT8_MIN	/* none was given */
 
 enum spw_tierspec_key {
+	SPW_KEY_IO,
 	SPW_KEY_ENDPOINT,
 	SPW_KEY_REGION,
 	SPW_KEY_TTL,

@@ -305,6 +305,7 @@ tests_scripts = \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
 	tests/tier-faults.sh \
+	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-append-extend.sh \

@@ -34,6 +34,7 @@ tiers_sources = \
 	tiers/nvme-list.c \
 	tiers/nvme-log.c \
 	tiers/nvme-sync.c \
+	tiers/nvme-way.c \
 	tiers/nvme.c \
 	tiers/nvme.h \
 	tiers/object-layout.h \

@@ -420,6 +420,8 @@ spw_log_create(struct spw_nvme *t, uint64_t size, struct spw_log **ret_log)
 	r = take_room(log->fd, size);
 	log->size = size;
 	SPW_FAILPOINT("nvme-sized");
+	if (r == 0 && t->direct && !t->measured)
+		spw_nvme_measure(t, log);
 	if (r == 0)
 		r = write_first_head(t, log);
 	SPW_FAILPOINT("nvme-headed");

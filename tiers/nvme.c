@@ -571,7 +571,8 @@ open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 	if (!t)
 		return -ENOMEM;
 	t->tier.ops = &spw_tier_nvme;
-	t->direct = true;
+	t->direct = !setup->io || strcmp(setup->io, "buffered");
+	t->measured = setup->io && strcmp(setup->io, "auto");
 	t->drops = -1;
 	t->keeps = !setup->create;
 	set_sizes(t, setup->capacity);

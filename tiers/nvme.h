@@ -113,6 +113,7 @@ struct spw_nvme {
 	struct spw_share share;
 	struct spw_ring *ring;
 	bool direct;			/* O_DIRECT */
+	bool measured;			/* or pinned: it stays like that */
 	bool closing;			/* heads are to tell all */
 	bool keeps;			/* what is damaged, whatever it was */
 	bool names;			/* files were made since the last sync */
@@ -187,6 +188,9 @@ int spw_log_flush(struct spw_nvme *t, struct spw_log *log);
  * way, so that whoever comes after us need not look at all of it. */
 void spw_log_seal(struct spw_nvme *t, struct spw_log *log);
 void spw_log_seal_ended(struct spw_nvme *t, struct spw_log *log);
+
+/* nvme-way.c: whether O_DIRECT is the faster way, by a file without a head. */
+void spw_nvme_measure(struct spw_nvme *t, struct spw_log *log);
 
 /* nvme-drops.c: what the dead have dropped, before files are looked through;
  * and our own. -ENOBUFS: sync first. */

@@ -33,6 +33,8 @@ struct spw_tier_setup {
 	const char *place;		/* directory, absolute */
 	const char *owner;		/* name of the share: no slash */
 	uint64_t capacity;		/* bytes we may use, to the byte */
+	const char *io;			/* NULL or "auto": as measured; or
+					 * "direct", "buffered" (nvme) */
 	bool create;			/* make the share if it is not there;
 					 * else a guest, who leaves what is
 					 * damaged until he drops it */
