@@ -359,14 +359,15 @@ spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 
 /* Tiers that could take some of it, a bit each. */
 static uint64_t
-usable(struct spw_drainer *d)
+usable(struct spw_drainer *d, bool durable)
 {
 	struct spw_store *s = d->store;
 	uint64_t tiers = 0;
 
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		if (!s->level[i].deaf &&
-		    s->level[i].shunned_until <= spw_now_ms())
+		    s->level[i].shunned_until <= spw_now_ms() &&
+		    (!durable || spw_apart_is_durable(s->level[i].tier)))
 			tiers |= 1ull << i;
 	return tiers;
 }
@@ -393,10 +394,10 @@ shorten(struct spw_down *down, uint64_t bytes)
 
 /* A tier that turns out to have no room is left out. */
 static bool
-ask(struct spw_drainer *d, const struct spw_down *down,
+ask(struct spw_drainer *d, const struct spw_down *down, bool durable,
     struct spw_advice *ret, unsigned *ret_piece)
 {
-	uint64_t tiers = usable(d);
+	uint64_t tiers = usable(d, durable);
 
 	while (tiers && spw_advice_ask(d, down, raw_bytes(down), tiers, ret)) {
 		unsigned i = *ret_piece = spw_advice_first(d, ret);
@@ -413,14 +414,14 @@ ask(struct spw_drainer *d, const struct spw_down *down,
 }
 
 uint64_t
-spw_store_plan(struct spw_drainer *d, struct spw_down *down)
+spw_store_plan(struct spw_drainer *d, struct spw_down *down, bool durable)
 {
 	const struct spw_store *s = d->store;
 	struct spw_advice advice;
 	unsigned i;
 
 	if ((s->nlevels == 1 && s->level[0].pinned) ||
-	    !ask(d, down, &advice, &i))
+	    !ask(d, down, durable, &advice, &i))
 		return down->o.length;
 	if (i == advice.n) {
 		spw_advice_take(d, &advice, 0, down);

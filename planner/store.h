@@ -163,7 +163,8 @@ uint8_t *spw_store_raw(struct spw_drainer *d, struct spw_down *down,
 /* The raw bytes are there: lets the planner choose tier and packing. Returns
  * how many bytes, from the first on, go there, in whole blocks; the object is
  * that long from now on. 0: it had better go home. */
-uint64_t spw_store_plan(struct spw_drainer *d, struct spw_down *down);
+uint64_t spw_store_plan(struct spw_drainer *d, struct spw_down *down,
+			bool durable);
 
 /* Packs them, by a worker, and sends them; over is called when it is reaped,
  * err says how it went. If this fails, over is not called. */
