@@ -77,9 +77,13 @@ grep -q '^keep: 5 files of .* kept in its tiers: spillway stage out$' out ||
 	fail "$(cat out)"
 "$spillway" recover -y --json --tiers "$tiers" >out
 grep -q '"files_kept": 5' out || fail "$(cat out)"
+"$spillway" status --tiers "$tiers" >out
+grep -q '^keep: 5 files of .* kept in its tiers: spillway stage out$' out ||
+	fail "$(cat out)"
 "$spillway" clean -y --tiers "$tiers" >out
 grep -q 'nothing to clean' out || fail "$(cat out)"
 "$spillway" fsck --tiers "$tiers" >out || fail "$(cat out)"
+grep -q ': 0 damaged, 5 files kept there$' out || fail "$(cat out)"
 is_stub big
 
 # Shown, then brought home; the second time there is nothing to do.
