@@ -277,6 +277,30 @@ launch(struct launch *l, char *stack)
 	return l->err;
 }
 
+/* The same for one that is waited for; its status, or a negative errno. */
+static int
+launch_and_wait(struct launch *l, char *stack)
+{
+	unsigned long all = -1ul, mask;
+	int pid, status = 0, saved = errno;
+	long r;
+
+	l->err = 0;
+	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
+			  (long)&mask, sizeof(mask), 0, 0);
+	pid = REAL(clone)(become_agent, stack + STACK_LEN,
+			  CLONE_VM | CLONE_VFORK, l);
+	if (pid < 0)
+		l->err = -errno;
+	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0,
+			  sizeof(mask), 0, 0);
+	while (pid > 0 && (r = spw_syscall(SYS_wait4, pid, (long)&status,
+					   __WALL, 0, 0, 0)) == -EINTR)
+		;
+	errno = saved;
+	return l->err < 0 || pid < 0 ? l->err : status;
+}
+
 /* The agent reads the same settings, but is not to be preloaded. */
 static bool
 is_for_agent(const char *variable)
@@ -291,19 +315,20 @@ is_for_agent(const char *variable)
 	return true;
 }
 
+/* argv[0] is put in place here. */
 static int
-start_agent(const struct spw_map *map)
+start(char **argv, int (*how)(struct launch *l, char *stack))
 {
 	char command[PATH_MAX];
-	char *const argv[] = { command, "agent", "--segment",
-			       (char *)map->path, NULL };
 	struct launch l = { .command = command, .argv = argv };
 	size_t n = 1, len;
 	char *memory;
 	int r;
 
+	find_library();
 	if (!find_command(command, sizeof(command)))
 		return -ENOENT;
+	argv[0] = command;
 	for (char **e = environ; e && *e; e++)
 		n++;
 	len = 2 * STACK_LEN + n * sizeof(char *);
@@ -315,9 +340,26 @@ start_agent(const struct spw_map *map)
 	for (size_t i = 0, k = 0; environ && i < n - 1 && environ[i]; i++)
 		if (is_for_agent(environ[i]))
 			l.envp[k++] = environ[i];
-	r = launch(&l, memory);
+	r = how(&l, memory);
 	(void)spw_sys_munmap(memory, len);
 	return r;
+}
+
+static int
+start_agent(const struct spw_map *map)
+{
+	char *argv[] = { NULL, "agent", "--segment", (char *)map->path,
+			 NULL };
+
+	return start(argv, launch);
+}
+
+int
+spw_agent_stage_out(const char *path)
+{
+	char *argv[] = { NULL, "stage", "out", "--quiet", (char *)path, NULL };
+
+	return start(argv, launch_and_wait);
 }
 
 static int

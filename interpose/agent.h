@@ -9,6 +9,9 @@
  * when none can be had. */
 int spw_agent_need(struct spw_map *map);
 
+/* Runs `spillway stage out' for a path and waits for it. 0: it ended well. */
+int spw_agent_stage_out(const char *path);
+
 /* In a forked child: the parent's drain thread is not here. */
 void spw_agent_forked(void);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "interpose/jobs.h"
+#include "interpose/kept.h"
 #include "interpose/leave.h"
 #include "shm/claims.h"
 #include "shm/proc.h"
@@ -296,6 +297,9 @@ spw_fdtab_opened(int fd, int flags)
 	known = atomic_load(&spw_front.attached) &&
 		spw_file_find(&spw_front.map, &seen.id) != SPW_NONE;
 	if (!known && (!spw_front_wants(path) || spw_front_attach() < 0))
+		return;
+	if (spw_kept_settle_fd(fd, stx.stx_mode, path) &&
+	    !see(fd, &stx, path, sizeof(path), &seen))
 		return;
 	me = spw_front_me();
 	why = misfit(fd, flags, &stx, path);

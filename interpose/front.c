@@ -167,6 +167,7 @@ create(const char *job)
 		.workers = spw_config_workers(&config),
 		.ends = spw_jobend_find(environ),
 		.margin_ms = (uint32_t)(config.drain_margin / 1000000),
+		.keep = config.at_exit == SPW_AT_EXIT_KEEP,
 		.tiers = below, .below = spw_tierspec_below(&tiers),
 	};
 

@@ -16,6 +16,8 @@ interpose_sources = \
 	interpose/io.c \
 	interpose/jobs.c \
 	interpose/jobs.h \
+	interpose/kept.c \
+	interpose/kept.h \
 	interpose/last.c \
 	interpose/leave.c \
 	interpose/leave.h \

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "interpose/jobs.h"
+#include "interpose/kept.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
@@ -57,13 +58,24 @@ open_truncating(struct opening *o)
 		spw_file_close(me, file);
 }
 
-static int
-open_it(struct opening *o)
+static void
+try(struct opening *o)
 {
 	if (o->flags & O_TRUNC)		/* also of one opened for reading */
 		open_truncating(o);
 	else
 		(void)really_open(o);
+}
+
+static int
+open_it(struct opening *o)
+{
+	if (o->flags & O_TRUNC)
+		spw_kept_truncating(o->dir, o->path);
+	try(o);
+	if (SPW_UNLIKELY(o->fd < 0 && errno == EACCES) &&
+	    spw_kept_settle(o->dir, o->path))
+		try(o);
 	if (o->fd >= 0) {
 		int saved = errno;
 

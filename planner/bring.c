@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "planner/chunks.h"
+#include "planner/keep.h"
 #include "planner/losses.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
@@ -230,7 +231,7 @@ is_wanted(struct spw_drainer *d, uint32_t chunk, bool asked)
 	if (d->homes[file].failed == d->passes)
 		return false;
 	return is_asked(d, file) ||
-	       (!asked && d->homes[file].retry_at <= spw_now_ms() &&
+	       (!asked && !spw_keep_holds(d, file) && d->homes[file].retry_at <= spw_now_ms() &&
 		!(atomic_load(&map->files[file].flags) & SPW_FILE_UNLINKED));
 }
 

@@ -138,6 +138,8 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		release(d);
 		return r;
 	}
+	d->keeps = map->fixed.keep && host != SPW_HOST_RECOVER &&
+		   host != SPW_HOST_DRAIN;
 	announce(d, host);
 	r = spw_chunks_relink(d);
 	if (r == 0)
@@ -267,13 +269,30 @@ is_due(struct spw_drainer *d, int64_t now)
 	       atomic_load(&map->seg->closing);
 }
 
+/* What cannot go down any more, or takes up records, has to go home. */
+static bool
+is_short(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+	uint32_t count = map->counts[SPW_POOL_FILES];
+	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
+					     [SPW_POOL_FILES].ready), count);
+
+	return d->starved || d->nopen > d->open_limit / 2 ||
+	       spw_pool_free(map, SPW_POOL_FILES) + (count - ready) <
+	       count / 4;
+}
+
 static int
 work(struct spw_drainer *d, bool asked)
 {
 	_Atomic uint64_t *home = &d->map->seg->bytes_home;
 	uint64_t before = atomic_load(home);
 	int64_t began = spw_now_ms();
-	uint32_t went = spw_pass(d, asked);
+	uint32_t went;
+
+	d->gives_up = d->keeps && !asked && is_short(d);
+	went = spw_pass(d, asked);
 
 	spw_hurry_measure(d, atomic_load(home) - before,
 			  spw_now_ms() - began);
@@ -340,7 +359,7 @@ bytes_left(struct spw_drainer *d)
 	struct spw_drain_left left;
 
 	spw_drainer_left(d->map, &left);
-	return left.bytes;
+	return left.bytes - (d->keeps ? left.keeps : 0);
 }
 
 int
@@ -394,23 +413,54 @@ count_bytes(const struct spw_map *map, const struct spw_block_state *s)
 	return bytes;
 }
 
-static uint64_t
-count_below(const struct spw_map *map)
+/* Its bytes are wanted at home, or kept. */
+static bool
+is_missing(const struct spw_file *f)
 {
-	uint64_t blocks = 0;
+	return !(atomic_load(&f->flags) & SPW_FILE_UNLINKED) &&
+	       atomic_load(&f->keep) != SPW_KEEP_STUB;
+}
 
+static void
+add(struct spw_drain_left *left, const struct spw_file *f, uint64_t bytes)
+{
+	left->bytes += bytes;
+	if (atomic_load(&f->keep) == SPW_KEEP_YES)
+		left->keeps += bytes;
+}
+
+static void
+count_below(const struct spw_map *map, struct spw_drain_left *left)
+{
 	for (uint32_t i = 0; i < spw_chunks_ready(map); i++) {
 		const struct spw_chunk *c = &map->chunks[i];
+		uint64_t blocks = 0;
 
 		if (!spw_chunk_is_used(map, i) ||
-		    atomic_load(&map->files[c->file].flags) &
-		    SPW_FILE_UNLINKED)
+		    !is_missing(&map->files[c->file]))
 			continue;
 		for (int w = 0; w < SPW_CHUNK_BLOCKS / 64; w++)
 			blocks += (uint64_t)__builtin_popcountll(
 				atomic_load(&c->below[w]));
+		left->below += blocks << SPW_BLOCK_SHIFT;
+		add(left, &map->files[c->file], blocks << SPW_BLOCK_SHIFT);
 	}
-	return blocks << SPW_BLOCK_SHIFT;
+}
+
+static void
+count_files(const struct spw_map *map, struct spw_drain_left *left)
+{
+	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+		const struct spw_file *f = &map->files[i];
+
+		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
+		      SPW_IN_USE) || !spw_file_is_unsettled(f) ||
+		    atomic_load(&f->keep) == SPW_KEEP_STUB)
+			continue;
+		left->files++;
+		if (atomic_load(&f->err))
+			left->err = atomic_load(&f->err);
+	}
 }
 
 void
@@ -427,24 +477,13 @@ spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 		if (!(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
 		      SPW_IN_USE) || !spw_block_is_dirty(b) ||
 		    b->file >= map->counts[SPW_POOL_FILES] ||
-		    atomic_load(&map->files[b->file].flags) &
-		    SPW_FILE_UNLINKED)
+		    !is_missing(&map->files[b->file]))
 			continue;
-		left.bytes += count_bytes(map, &b->state);
+		add(&left, &map->files[b->file], count_bytes(map, &b->state));
 	}
-	left.below = count_below(map);
-	left.bytes += left.below;
-	for (uint32_t i = 0; left.bytes && i < map->counts[SPW_POOL_FILES];
-	     i++) {
-		const struct spw_file *f = &map->files[i];
-
-		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
-		      SPW_IN_USE) || !spw_file_is_unsettled(f))
-			continue;
-		left.files++;
-		if (atomic_load(&f->err))
-			left.err = atomic_load(&f->err);
-	}
+	count_below(map, &left);
+	if (left.bytes)
+		count_files(map, &left);
 	*ret_left = left;
 }
 

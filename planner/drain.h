@@ -13,6 +13,7 @@ struct spw_drainer;
 struct spw_drain_left {			/* what is not home */
 	uint64_t bytes;
 	uint64_t below;			/* of them, in tiers below memory */
+	uint64_t keeps;			/* of them, that will be kept there */
 	uint32_t files;
 	int err;			/* positive errno of the last failure */
 };
@@ -40,6 +41,15 @@ int spw_drainer_finish(struct spw_drainer *d, int64_t ms);
 
 /* Bytes not home; counted under no lock, so a snapshot. */
 void spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left);
+
+/*
+ * In a segment whose files are kept (fixed.keep): all else is home, nobody
+ * holds the segment, and nobody can join it. What stays in the tiers becomes
+ * a stub at home; left does not count it any more. If the segment is not
+ * removed then, unkeep. Nothing for who drains or recovers.
+ */
+void spw_drainer_keep(struct spw_drainer *d);
+void spw_drainer_unkeep(struct spw_drainer *d);
 
 /* True when no living process holds the segment: nobody attached. */
 bool spw_drainer_is_deserted(struct spw_drainer *d);

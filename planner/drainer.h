@@ -103,6 +103,8 @@ struct spw_drainer {
 	uint64_t pass_seq;		/* objects before the pass began */
 	uint64_t home_rate;		/* bytes a millisecond; 0: not known */
 	bool hurries;			/* nothing rests: the end is near */
+	bool keeps;			/* see keep.c */
+	bool gives_up;			/* memory or records are short */
 };
 
 int spw_compare(const void *a, const void *b);	/* candidates, for qsort */
@@ -186,6 +188,9 @@ int spw_sync_home(struct spw_drainer *d, uint32_t file, int fd,
 /* Puts what is not home into durable tiers, if that was asked for: no promise
  * to a program, but what `recover` finds when memory is gone. */
 void spw_sync_save(struct spw_drainer *d);
+
+/* Copies what is only in memory of the files that are kept. */
+void spw_sync_keep(struct spw_drainer *d);
 
 /* Has files settled whose objects fill the tiers. */
 void spw_sync_relieve(struct spw_drainer *d);

@@ -20,8 +20,8 @@ enum {
 };
 
 /* The number alone may belong to a younger file by now. */
-static bool
-is_file(int fd, const struct spw_identity *id)
+bool
+spw_find_is(int fd, const struct spw_identity *id)
 {
 	struct statx stx;
 	struct timespec born;
@@ -56,10 +56,10 @@ open_as_owner(const char *path, int flags, const struct spw_identity *id)
 	spw_text_init(&t, self, sizeof(self));
 	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)at);
 	fd = -EACCES;
-	if (is_file(at, id) && spw_sys_fstat(at, &st) == 0 &&
+	if ((!id || spw_find_is(at, id)) && spw_sys_fstat(at, &st) == 0 &&
 	    st.st_uid == spw_sys_geteuid() && !(st.st_mode & S_IWUSR) &&
-	    chmod(self, (st.st_mode & 07777) | S_IWUSR) == 0) {
-		fd = spw_sys_open(self, O_WRONLY | OPEN_FLAGS, 0);
+	    chmod(self, (st.st_mode & 07777) | S_IRUSR | S_IWUSR) == 0) {
+		fd = spw_sys_open(self, O_RDWR | OPEN_FLAGS, 0);
 		(void)chmod(self, st.st_mode & 07777);	/* ours to change */
 	}
 	spw_sys_close(at);
@@ -79,7 +79,7 @@ spw_find_open(const char *path, int flags, const struct spw_identity *id)
 				  (OPEN_FLAGS & ~O_NOATIME), 0);
 	if (fd == -EACCES)
 		fd = open_as_owner(path, flags, id);
-	if (fd >= 0 && !is_file(fd, id)) {
+	if (fd >= 0 && id && !spw_find_is(fd, id)) {
 		spw_sys_close(fd);
 		return -ESTALE;
 	}

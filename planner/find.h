@@ -13,8 +13,11 @@ struct spw_identity {
 	bool born_too;			/* the number alone does not do */
 };
 
+/* Whether an open file is that one. */
+bool spw_find_is(int fd, const struct spw_identity *id);
+
 /* Opens for writing, reading too where that is allowed. -ESTALE: another file
- * has that name. */
+ * has that name. id may be NULL. */
 int spw_find_open(const char *path, int flags, const struct spw_identity *id);
 
 /* The same under whatever name it has in the directory of that path. */

@@ -43,6 +43,8 @@ is_end_near(struct spw_drainer *d)
 	spw_drainer_left(d->map, &left);
 	ms = (fixed->ends - spw_file_time()) / 1000000 -
 	     (int64_t)fixed->margin_ms;
+	if (d->keeps)
+		left.bytes -= left.keeps;
 	return (int64_t)(left.bytes / rate) >= ms;
 }
 

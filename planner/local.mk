@@ -34,6 +34,8 @@ planner_sources = \
 	planner/held.h \
 	planner/homes.c \
 	planner/hurry.c \
+	planner/keep.c \
+	planner/keep.h \
 	planner/levels.c \
 	planner/load.c \
 	planner/log.c \
@@ -58,8 +60,11 @@ planner_sources = \
 	planner/seed.c \
 	planner/seed.h \
 	planner/spill.c \
+	planner/stageout.c \
 	planner/store.c \
 	planner/store.h \
+	planner/stub.c \
+	planner/stub.h \
 	planner/sync.c \
 	planner/trial.c \
 	planner/trial.h \

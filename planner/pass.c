@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "planner/chunks.h"
+#include "planner/keep.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -64,6 +65,8 @@ is_wanted(struct spw_drainer *d, uint32_t file, bool asked, int64_t now)
 
 	if (is_asked(d, file))
 		return true;
+	if (!asked && spw_keep_holds(d, file))
+		return false;
 	if (asked || (d->homes[file].retry_at > now &&
 		      d->homes[file].gen == f->gen))
 		return false;
@@ -551,6 +554,7 @@ take_asks(struct spw_drainer *d, uint32_t w)
 			d->asked[w] &= ~(bits & -bits);
 		else
 			touch(d, file);
+		spw_keep_lose(d, file, SPW_KEEP_NEEDED);
 	}
 }
 
@@ -606,6 +610,7 @@ take_over_file(struct spw_drainer *d, uint32_t file)
 	struct spw_map *map = d->map;
 	struct spw_file *f = &map->files[file];
 
+	spw_keep_take_over(d, file);
 	if (atomic_load(&f->asked) != atomic_load(&f->done))
 		atomic_fetch_or(&map->asks[file / 64], 1ull << file % 64);
 	if (spw_file_is_unsettled(f)) {

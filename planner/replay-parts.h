@@ -11,4 +11,14 @@ size_t spw_replay_bound(void);
 /* The owner of these shares is at work now, if anybody asks later. */
 void spw_replay_stamp(struct spw_replay *r);
 
+/* The file's home, opened; negative errno. */
+int spw_replay_find(struct spw_replay *r, const struct spw_replay_file *f);
+
+/* Applies all objects of a file, sets its size and time, and syncs it. */
+int spw_replay_apply(struct spw_replay *r, uint32_t file, int fd,
+		     const struct spw_replay_step *step);
+
+/* Lets go of all objects of a file that is home, durably. */
+int spw_replay_drop_file(struct spw_replay *r, uint32_t file);
+
 #endif

@@ -285,8 +285,8 @@ let_go(struct bringing *b)
 	return err ? err : sync_tiers(b->r);
 }
 
-static int
-find(struct spw_replay *r, const struct spw_replay_file *f)
+int
+spw_replay_find(struct spw_replay *r, const struct spw_replay_file *f)
 {
 	int fd = -ENOENT;
 
@@ -342,17 +342,41 @@ bring(struct bringing *b, bool force)
 }
 
 int
+spw_replay_apply(struct spw_replay *r, uint32_t file, int fd,
+		 const struct spw_replay_step *step)
+{
+	struct bringing b = {
+		.r = r, .f = &r->files[file], .step = step, .fd = fd,
+	};
+	int err = apply_all(&b);
+
+	if (err == 0)
+		err = b.damaged || !b.last ? -EBADMSG : finish(&b);
+	return err;
+}
+
+int
+spw_replay_drop_file(struct spw_replay *r, uint32_t file)
+{
+	struct bringing b = { .r = r, .f = &r->files[file], .fd = -1 };
+
+	return drop_all(&b, false);
+}
+
+int
 spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		 const struct spw_replay_step *step)
 {
 	struct spw_replay_file *f = &r->files[file];
 	struct bringing b = { .r = r, .f = f, .step = step, .fd = -1 };
 
+	if (f->kept)
+		return 0;
 	if (f->n && r->objects[f->first + f->n - 1].old) {
 		f->err = drop_all(&b, false);	/* home before we came */
 		return f->err;
 	}
-	b.fd = find(r, f);
+	b.fd = spw_replay_find(r, f);
 	f->err = b.fd < 0 ? b.fd : bring(&b, force);
 	if (b.fd >= 0)
 		spw_sys_close(b.fd);

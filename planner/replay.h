@@ -4,6 +4,7 @@
 #define SPW_PLANNER_REPLAY_H
 
 #include "planner/find.h"
+#include "planner/stub.h"
 #include "shm/tierspec.h"
 #include "tiers/tier.h"
 
@@ -45,6 +46,7 @@ struct spw_replay_file {
 	uint64_t bytes;			/* of those that are not home */
 	int64_t wtime;			/* of the newest */
 	int err;			/* of the last try; 0: it is home */
+	bool kept;			/* its home is a stub, on purpose */
 };
 
 struct spw_replay {
@@ -60,6 +62,8 @@ struct spw_replay {
 	uint32_t nfiles, files_cap;
 	uint32_t *hash;
 	uint64_t bytes;			/* that are not home */
+	uint32_t kept;			/* files that are to stay here */
+	uint64_t kept_bytes;		/* theirs are not in bytes */
 	bool damaged;			/* some of it, at first sight */
 	uint64_t search_left;		/* names, for files that moved away */
 	struct spw_packer *packer;
@@ -92,6 +96,19 @@ void spw_replay_check(struct spw_replay *r, struct spw_replay_object *o);
  */
 int spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		     const struct spw_replay_step *step);
+
+/* Looks which of the files are kept here: their homes are stubs that name this
+ * share. They are not brought home by spw_replay_bring. */
+void spw_replay_find_kept(struct spw_replay *r);
+
+/*
+ * Brings the bytes of a stub home, wherever its name went, and lets go of its
+ * objects. -ENODATA: they are not all there; -EBADMSG: one is damaged;
+ * -EEXIST: somebody wrote to the stub, and force is not given; then and with
+ * other errors the stub is as before, or says that it is on its way.
+ */
+int spw_replay_stage_out(struct spw_replay *r, int fd, struct spw_stub *s,
+			 bool force, const struct spw_replay_step *step);
 
 /* Lets go of one object, durably by the time of close. */
 int spw_replay_drop(struct spw_replay *r, struct spw_replay_object *o);

@@ -68,7 +68,7 @@ send(struct spw_drainer *d, struct spw_down *down, uint64_t length)
 	down->o.offset = down->number[0] << SPW_BLOCK_SHIFT;
 	down->o.length = length;
 	down->o.flags = SPW_OBJECT_WHOLE;
-	raw = spw_store_raw(d, down, false);
+	raw = spw_store_raw(d, down, d->keeps);
 	if (raw)
 		copy_blocks(d, down, raw);
 	SPW_FAILPOINT("spill-copied");

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "planner/chunks.h"
+#include "planner/keep.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -396,6 +397,26 @@ choose_unsettled(struct spw_drainer *d)
 	return all;
 }
 
+/* The objects are all that a file needs, or it is not kept. */
+static bool
+promise_all(struct spw_drainer *d)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++) {
+		if (is_asked(d, i) && !d->sync_errs[i]) {
+			spw_store_promise(d, i);
+		} else if (is_asked(d, i)) {
+			spw_keep_lose(d, i, SPW_KEEP_NO_ROOM);
+			all = false;
+		}
+		if (atomic_load(&d->map->files[i].keep) == SPW_KEEP_YES &&
+		    (!is_asked(d, i) || is_doubtful(d, i)))
+			spw_keep_lose(d, i, SPW_KEEP_PARTLY);
+	}
+	return all;
+}
+
 /* Nobody relies on home for it: the bytes that went there are the kernel's,
  * and only a loss of power would take them. */
 static int
@@ -403,20 +424,35 @@ save_all(struct spw_drainer *d)
 {
 	bool all;
 
+	spw_keep_judge(d);
 	if (!d->store || !atomic_load(&d->map->seg->durable))
 		return -ENOTSUP;
 	spw_store_reap(d, true);
 	all = choose_unsettled(d);
 	copy_all(d);
-	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++) {
-		if (!is_asked(d, i))
-			continue;
-		if (d->sync_errs[i])
-			all = false;
-		else
-			spw_store_promise(d, i);
-	}
-	return all ? 0 : -EAGAIN;
+	return promise_all(d) && all ? 0 : -EAGAIN;
+}
+
+/* The last object of each tells its name and its size. */
+static void
+forget_size(struct spw_drainer *d, uint32_t file)
+{
+	spw_home_of(d, file)->logged_size = UINT64_MAX;
+}
+
+/* Home is asked: what a cut took away must not come back. */
+void
+spw_sync_keep(struct spw_drainer *d)
+{
+	if (!d->store)
+		return;
+	spw_store_reap(d, true);
+	spw_keep_judge(d);
+	(void)choose_unsettled(d);
+	for_asked(d, secure_file);
+	for_asked(d, forget_size);
+	copy_all(d);
+	(void)promise_all(d);
 }
 
 void

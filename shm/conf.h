@@ -54,7 +54,7 @@ struct spw_option {
 extern const struct spw_option spw_options[SPW_OPTION_COUNT];
 
 enum { SPW_DRAINER_AUTO, SPW_DRAINER_AGENT, SPW_DRAINER_THREAD };
-enum { SPW_AT_EXIT_HOME, SPW_AT_EXIT_AGENT };
+enum { SPW_AT_EXIT_HOME, SPW_AT_EXIT_AGENT, SPW_AT_EXIT_KEEP };
 enum { SPW_COLOR_AUTO, SPW_COLOR_ALWAYS, SPW_COLOR_NEVER };
 
 enum spw_from {				/* later ones win */

@@ -272,6 +272,16 @@ enum spw_bypass {
 	SPW_BYPASS_OUTSIDE, SPW_BYPASS_OTHER_JOB, SPW_BYPASS_COUNT
 };
 
+enum spw_keep {				/* where fixed.keep is set */
+	SPW_KEEP_UNKNOWN,		/* not looked at yet */
+	SPW_KEEP_YES,			/* nothing of it is home */
+	SPW_KEEP_STUB,			/* home is a stub, or becomes one */
+	/* Why it goes home. Words for it are in tools/keeping.c. */
+	SPW_KEEP_PARTLY, SPW_KEEP_NO_TIER, SPW_KEEP_NO_ATTR,
+	SPW_KEEP_FOREIGN, SPW_KEEP_NO_ROOM, SPW_KEEP_NEEDED,
+	SPW_KEEP_COUNT
+};
+
 struct spw_file {
 	struct spw_lock gate;
 	struct spw_lock append;
@@ -312,7 +322,8 @@ struct spw_file {
 	_Atomic uint64_t low;		/* size + 1 it was cut to since the
 					 * last object; 0: it was not */
 	_Atomic int32_t sync_err;	/* negative errno; ask home then */
-	uint8_t pad[36];
+	_Atomic uint32_t keep;		/* enum spw_keep */
+	uint8_t pad[32];
 	char path[SPW_FILE_PATH];
 };
 static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
@@ -421,7 +432,7 @@ struct spw_seg_fixed {			/* set once, under the checksum */
 	int64_t ends;			/* of the batch job, ns since the
 					 * epoch; 0: not known */
 	uint32_t margin_ms;		/* home so long before that */
-	uint32_t spare;
+	uint32_t keep;			/* files stay in tiers at the end */
 	char tiers[SPW_SEG_TIERS];	/* below memory, expanded; or empty */
 	struct spw_table tables[SPW_POOL_COUNT];
 };

@@ -48,8 +48,8 @@
 	  0, UINT64_C(86400000000000), "", "TIME", \
 	  "how long after SIGTERM a batch job is killed") \
 	O(AT_EXIT, "at-exit", CHOICE, at_exit, "home", 0, 0, \
-	  "home|agent", "HOW", \
-	  "when the program has ended: home or agent") \
+	  "home|agent|keep", "HOW", \
+	  "when the program has ended: home, agent or keep") \
 	O(WEIGHTS, "weights", WEIGHTS, weights, "balanced", 0, 0, "", "C,R,D", \
 	  "what packing is for: async, archive, ...") \
 	O(SEED, "seed", PATH, seed, "", 0, 0, "", "FILE", \

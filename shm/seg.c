@@ -429,6 +429,7 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 		.uid = spw_sys_geteuid(), .block_size = SPW_BLOCK_SIZE,
 		.delay_ms = req->delay_ms, .workers = req->workers,
 		.ends = req->ends, .margin_ms = req->margin_ms,
+		.keep = req->keep,
 	};
 	struct spw_text job, tiers;
 	char *base;

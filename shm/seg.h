@@ -58,6 +58,7 @@ struct spw_seg_request {
 	uint32_t workers;		/* as in the segment */
 	int64_t ends;			/* see struct spw_seg_fixed */
 	uint32_t margin_ms;
+	bool keep;
 	const char *tiers;		/* those below memory; NULL: none */
 	uint64_t below;			/* bytes they may hold together */
 };

@@ -218,6 +218,7 @@ tests_scripts = \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-job-end.sh \
+	tests/cmd-keep.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-place.sh \
 	tests/cmd-profile.sh \
@@ -234,6 +235,7 @@ tests_scripts = \
 	tests/config-run.sh \
 	tests/config-shown.sh \
 	tests/crash-fsync.sh \
+	tests/crash-keep.sh \
 	tests/crash-points.sh \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \

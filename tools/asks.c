@@ -10,12 +10,13 @@
 #include "shm/util.h"
 
 static bool
-is_wanted(const struct spw_map *map, uint32_t file)
+is_wanted(const struct spw_map *map, uint32_t file, bool all)
 {
 	const struct spw_file *f = &map->files[file];
 
 	return atomic_load(&map->owners[SPW_POOL_FILES][file]) & SPW_IN_USE &&
 	       spw_file_is_unsettled(f) &&
+	       (all || atomic_load(&f->keep) != SPW_KEEP_YES) &&
 	       !(atomic_load(&f->flags) & SPW_FILE_UNLINKED);
 }
 
@@ -34,7 +35,7 @@ ask_for(struct spw_map *map, uint32_t file)
 }
 
 int
-spw_asks_make(struct spw_map *map, struct spw_asks *ret_asks)
+spw_asks_make(struct spw_map *map, bool all, struct spw_asks *ret_asks)
 {
 	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_FILES].ready);
 	uint32_t count = SPW_MIN(ready, map->counts[SPW_POOL_FILES]);
@@ -43,7 +44,7 @@ spw_asks_make(struct spw_map *map, struct spw_asks *ret_asks)
 	if (!asks.ask)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
-		if (is_wanted(map, i))
+		if (is_wanted(map, i, all))
 			asks.ask[asks.n++] = ask_for(map, i);
 	if (asks.n) {
 		atomic_fetch_add(&map->seg->asks, 1);

@@ -18,9 +18,9 @@ struct spw_asks {
 	uint32_t n;
 };
 
-/* Asks for every file that is not settled; -ENOMEM. Ends with
- * spw_asks_free. */
-int spw_asks_make(struct spw_map *map, struct spw_asks *ret_asks);
+/* Asks for every file that is not settled, all: also for those that would be
+ * kept in the tiers; -ENOMEM. Ends with spw_asks_free. */
+int spw_asks_make(struct spw_map *map, bool all, struct spw_asks *ret_asks);
 void spw_asks_free(struct spw_asks *asks);
 
 /* Asks not answered yet. Answered ones are dropped; when one of them failed,

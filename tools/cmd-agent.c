@@ -82,13 +82,14 @@ take_office(struct spw_map *map, struct spw_drainer **ret)
 	return r;
 }
 
+/* Or will be kept. */
 static bool
 is_home(struct spw_map *map)
 {
 	struct spw_drain_left left;
 
 	spw_drainer_left(map, &left);
-	return !left.bytes;
+	return left.bytes == left.keeps;
 }
 
 /* Somebody deleted the segment's file, so nobody can come after us. */
@@ -121,7 +122,7 @@ serve(struct spw_map *map, struct spw_drainer *d)
 		}
 		if (!quiet_since)
 			quiet_since = now;
-		if (now - quiet_since >= GRACE_MS && spw_segment_remove(map))
+		if (now - quiet_since >= GRACE_MS && spw_segment_remove(map, d))
 			return;
 	}
 	/* Told to go, perhaps to be killed soon: what can be made safe is,
@@ -129,7 +130,7 @@ serve(struct spw_map *map, struct spw_drainer *d)
 	(void)spw_homing_save(map);
 	(void)spw_drainer_serve(d, 1);
 	if (spw_drainer_finish(d, -1) == 0)
-		(void)spw_segment_remove(map);
+		(void)spw_segment_remove(map, d);
 }
 
 static int

@@ -166,7 +166,7 @@ remove_segment(struct item *it)
 		r = spw_drainer_start(&map, SPW_HOST_RECOVER, &d);
 		if (r < 0)
 			return r;
-		it->removed = spw_segment_remove(&map);
+		it->removed = spw_segment_remove(&map, NULL);
 		spw_drainer_stop(d);
 		return it->removed ? 0 : -EBUSY;
 	}

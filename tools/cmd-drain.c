@@ -53,7 +53,8 @@ wait_for_home(struct spw_segment *s, const struct request *req,
 	int r;
 
 	snprintf(what, sizeof(what), "drain %s", s->job);
-	r = spw_homing_begin(&h, &s->map, what, req->timeout_ms, req->quiet);
+	r = spw_homing_begin(&h, &s->map, what, req->timeout_ms, true,
+			     req->quiet);
 	while (r == 0) {
 		r = spw_homing_step(&h);
 		if (r == 0)
@@ -68,7 +69,7 @@ static int
 only_ask(struct spw_segment *s)
 {
 	struct spw_asks asks;
-	int r = spw_asks_make(&s->map, &asks);
+	int r = spw_asks_make(&s->map, true, &asks);
 
 	if (r == 0)
 		spw_asks_free(&asks);

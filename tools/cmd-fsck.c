@@ -40,6 +40,7 @@ struct request {
 
 struct tally {
 	uint64_t objects, bytes, damaged, repaired, segments, bad_segments;
+	uint64_t kept;			/* files */
 	bool partly;
 };
 
@@ -189,6 +190,8 @@ put_share(struct spw_json *j, const struct spw_share_owner *o,
 	spw_json_bool(j, "in_use", r->look_only);
 	spw_json_number(j, "objects", r->nobjects);
 	spw_json_number(j, "bytes_not_home", r->bytes);
+	spw_json_number(j, "files_kept", r->kept);
+	spw_json_number(j, "bytes_kept", r->kept_bytes);
 	spw_json_open(j, "damaged", '[');
 	for (size_t i = 0; i < r->nobjects; i++)
 		if (is_damaged(r, &r->objects[i]))
@@ -214,6 +217,9 @@ check_share(const struct request *req, const struct spw_share_owner *o,
 		t->partly = true;
 		return;
 	}
+	if (!o->has_segment)
+		spw_replay_find_kept(r);
+	t->kept += r->kept;
 	check_objects(req, o, r, t);
 	t->damaged += count_damaged(r);
 	for (size_t i = 0; i < r->nobjects; i++)
@@ -264,6 +270,9 @@ conclude(const struct request *req, const struct tally *t)
 		       spw_show_count(t->objects, "object", b),
 		       spw_show_size(t->bytes, c),
 		       (unsigned long long)(t->damaged + t->bad_segments));
+		if (t->kept)
+			printf(", %s kept there", spw_show_count(t->kept,
+			       "file", a));
 		if (t->repaired)
 			printf(", %llu removed",
 			       (unsigned long long)t->repaired);

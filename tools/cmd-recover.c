@@ -150,7 +150,7 @@ recover_as_drainer(struct spw_segment *s, struct spw_drainer *d, bool quiet,
 	spw_proofs_free(proofs);
 	spw_drainer_left(&s->map, &ret->left);
 	if (r == 0)
-		ret->removed = spw_segment_remove(&s->map);
+		ret->removed = spw_segment_remove(&s->map, NULL);
 	return r;
 }
 
@@ -343,7 +343,7 @@ recover_all(struct spw_chosen *c, struct spw_replays *shares, int status,
 		spw_replays_show(shares);
 	if (words && !c->n && !shares->n && !status)
 		puts("nothing to recover");
-	agreed = is_agreed(req, c->n + shares->n);
+	agreed = is_agreed(req, c->n + shares->needed);
 	if (!agreed)
 		worsen(&status, SPW_EXIT_FINDINGS);
 	recover_each(c, req, agreed, &j, &status);

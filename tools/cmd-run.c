@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shm/files.h"
+#include "shm/gate.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tools/args.h"
@@ -24,6 +25,7 @@
 #include "tools/jobname.h"
 #include "tools/join.h"
 #include "tools/keeper.h"
+#include "tools/keeping.h"
 #include "tools/levels.h"
 #include "tools/library.h"
 #include "tools/lost.h"
@@ -308,7 +310,7 @@ wait_for_home(struct run *r)
 	status = spw_homing_begin(&h, &r->joined.map, what,
 			cfg->drain_timeout == SPW_DURATION_NONE ? -1
 			: (int64_t)(cfg->drain_timeout / 1000000),
-			cfg->quiet || !r->speaks);
+			false, cfg->quiet || !r->speaks);
 	while (status == 0) {
 		int sig;
 
@@ -325,6 +327,31 @@ wait_for_home(struct run *r)
 	r->safe = spw_homing_is_safe(&h);
 	spw_homing_end(&h);
 	return status < 0 ? status : 0;
+}
+
+/* Before the rest goes home: what will be kept is safe in the tiers, and who
+ * is not is known. */
+static void
+prepare_keeping(struct run *r)
+{
+	struct spw_map *map = &r->joined.map;
+	uint32_t ticket;
+	int64_t last = last_moment(r);
+
+	if (!map->fixed.keep)
+		return;
+	ticket = spw_homing_save(map);
+	while ((int32_t)(atomic_load(&map->seg->save_done) - ticket) < 0 &&
+	       (last < 0 || spw_now_ms() < last)) {
+		int sig = spw_child_step(&r->child, SLICE_MS * 1000);
+
+		last = last_moment(r);
+		if (sig == SIGINT || sig == SIGQUIT)
+			return;
+		spw_gate_hurry(map);
+	}
+	if (r->speaks && !r->args.cfg.quiet)
+		spw_keeping_report(map, r->args.color, r->args.cfg.verbose);
 }
 
 static void
@@ -414,11 +441,24 @@ report_agent(const struct run *r, const struct spw_receipt *receipt,
 }
 
 static void
+report_kept(const struct spw_receipt *receipt)
+{
+	char bytes[SPW_SHOW_MAX], files[SPW_SHOW_MAX];
+
+	fprintf(stderr, "spillway: kept %s of %s in tiers, home has stubs: "
+		"spillway stage out\n",
+		spw_show_count(receipt->keeping.files, "file", files),
+		spw_show_size(receipt->keeping.bytes, bytes));
+}
+
+static void
 report(struct run *r, const struct spw_receipt *receipt,
        enum spw_handover how, pid_t agent, int why)
 {
 	if (wants_summary(r) || why < 0)
 		spw_receipt_print(receipt);
+	if (receipt->keeping.files && r->speaks && !r->args.cfg.quiet)
+		report_kept(receipt);
 	if (why < 0)
 		report_left(r, receipt, how, agent, why);
 	else if (receipt->left.bytes && r->speaks && !r->args.cfg.quiet)
@@ -460,6 +500,8 @@ conclude(struct run *r)
 	int why;
 
 	wait_for_stragglers(map);
+	if (!leaves)
+		prepare_keeping(r);
 	why = leaves ? 0 : wait_for_home(r);
 	receipt.drainer = spw_segment_host_name(
 		atomic_load(&map->seg->drainer_host));
@@ -469,6 +511,7 @@ conclude(struct run *r)
 	if (leaves && how == SPW_LEFT_ALONE)
 		why = -ECHILD;		/* no agent can be had */
 	spw_receipt_fill(map, &receipt);
+	spw_keeping_count(map, &receipt.keeping);
 	receipt.safe = r->safe;
 	receipt.seconds = spw_show_clock() - r->began;
 	if (!receipt.left.bytes)

@@ -11,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/json.h"
 #include "tools/levels.h"
+#include "tools/shares.h"
 #include "tools/show.h"
 
 static const char usage[] =
@@ -193,8 +194,49 @@ put_json_readable(struct spw_json *j, const struct spw_segment *s, bool why)
 		put_json_files(j, s);
 }
 
+/* A job that is over and has files in its tiers on purpose. */
 static void
-put_json(const struct spw_chosen *c, bool why)
+see_kept(const struct spw_shares *shares, const struct spw_share_owner *o,
+	 struct spw_json *j)
+{
+	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX];
+	struct spw_replay *r;
+
+	if (o->has_segment || spw_replay_open(shares->place, shares->nplaces,
+					      o->name, true, &r) < 0)
+		return;
+	spw_replay_find_kept(r);
+	if (r->kept && j) {
+		spw_json_open(j, NULL, '{');
+		spw_json_string(j, "job", o->job);
+		spw_json_string(j, "share", o->name);
+		spw_json_number(j, "files", r->kept);
+		spw_json_number(j, "bytes", r->kept_bytes);
+		spw_json_close(j, '}');
+	} else if (r->kept) {
+		printf("%s: %s of %s kept in its tiers: spillway stage out\n",
+		       o->job, spw_show_count(r->kept, "file", files),
+		       spw_show_size(r->kept_bytes, bytes));
+	}
+	(void)spw_replay_close(r, false);
+}
+
+static void
+put_kept(const struct spw_shares *shares, const struct spw_args *args,
+	 struct spw_json *j)
+{
+	if (j)
+		spw_json_open(j, "kept", '[');
+	for (size_t i = 0; i < shares->n; i++)
+		if (spw_shares_is_meant(&shares->owner[i], args))
+			see_kept(shares, &shares->owner[i], j);
+	if (j)
+		spw_json_close(j, ']');
+}
+
+static void
+put_json(const struct spw_chosen *c, const struct spw_shares *shares,
+	 const struct spw_args *args, bool why)
 {
 	struct spw_json j;
 
@@ -217,6 +259,7 @@ put_json(const struct spw_chosen *c, bool why)
 		spw_json_close(&j, '}');
 	}
 	spw_json_close(&j, ']');
+	put_kept(shares, args, &j);
 	spw_json_close(&j, '}');
 	spw_json_end(&j);
 }
@@ -249,22 +292,30 @@ spw_cmd_status(int argc, char **argv, char **envp)
 	};
 	const struct spw_command command = {
 		.name = "status", .usage = usage, .own = own,
-		.settings = SPW_SETTINGS_LOOK,
+		.settings = SPW_SETTINGS_LOOK | SPW_SETTING(TIERS),
 		.usage_status = SPW_EXIT_USAGE,
 	};
 	static struct spw_args args;
+	static struct spw_shares shares;
 	struct spw_chosen chosen;
 	int status = spw_args_read(&command, argv, envp, &args);
 
 	(void)argc;
+	if (status < 0 && args.cfg.tiers[0])
+		status = spw_shares_find(&args, envp, &shares);
 	if (status < 0)
-		status = spw_chosen_find(&args, &chosen);
-	if (status >= 0)
+		status = spw_chosen_find_beside(&args, &shares, &chosen);
+	if (status >= 0) {
+		spw_shares_free(&shares);
 		return status;
-	if (json)
-		put_json(&chosen, why);
-	else
+	}
+	if (json) {
+		put_json(&chosen, &shares, &args, why);
+	} else {
 		put_table(&chosen, why);
+		put_kept(&shares, &args, NULL);
+	}
+	spw_shares_free(&shares);
 	spw_chosen_free(&chosen);
 	return fflush(stdout) ? SPW_EXIT_FINDINGS : SPW_EXIT_OK;
 }

@@ -11,6 +11,7 @@ int spw_cmd_run(int argc, char **argv, char **envp);
 int spw_cmd_agent(int argc, char **argv, char **envp);
 int spw_cmd_status(int argc, char **argv, char **envp);
 int spw_cmd_place(int argc, char **argv, char **envp);
+int spw_cmd_stage(int argc, char **argv, char **envp);
 int spw_cmd_drain(int argc, char **argv, char **envp);
 int spw_cmd_recover(int argc, char **argv, char **envp);
 int spw_cmd_fsck(int argc, char **argv, char **envp);

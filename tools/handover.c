@@ -42,9 +42,10 @@ remove_if_last(struct spw_map *map)
 	if (!spw_segment_is_deserted(map))
 		return false;
 	spw_drainer_left(map, &left);
-	if (left.bytes || spw_drainer_start(map, SPW_HOST_RUN, &d) < 0)
+	if (left.bytes != left.keeps ||
+	    spw_drainer_start(map, SPW_HOST_RUN, &d) < 0)
 		return false;
-	removed = spw_segment_remove(map);
+	removed = spw_segment_remove(map, d);
 	spw_drainer_stop(d);
 	return removed;
 }

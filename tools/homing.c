@@ -19,17 +19,17 @@ enum {
 
 int
 spw_homing_begin(struct spw_homing *h, struct spw_map *map, const char *what,
-		 int64_t timeout_ms, bool quiet)
+		 int64_t timeout_ms, bool all, bool quiet)
 {
 	int64_t now = spw_now_ms();
 
 	*h = (struct spw_homing){
 		.map = map, .moved_at = now, .look_at = now + LOOK_MS,
 		.deadline = timeout_ms < 0 ? -1 : now + timeout_ms,
-		.least = UINT64_MAX,
+		.least = UINT64_MAX, .all = all,
 	};
 	spw_progress_begin(&h->progress, what, quiet);
-	return spw_asks_make(map, &h->asks);
+	return spw_asks_make(map, all, &h->asks);
 }
 
 static void
@@ -40,6 +40,8 @@ look(struct spw_homing *h, int64_t now)
 	if (now < h->look_at)
 		return;
 	spw_drainer_left(h->map, &left);
+	if (!h->all)
+		left.bytes -= left.keeps;
 	spw_progress_show(&h->progress, left.bytes);
 	if (left.bytes < h->least) {
 		h->least = left.bytes;
@@ -59,7 +61,7 @@ ask_again(struct spw_homing *h, int64_t now)
 	h->ask_at = now + AGAIN_MS;
 	h->failed = false;
 	spw_asks_free(&h->asks);
-	return spw_asks_make(h->map, &h->asks);
+	return spw_asks_make(h->map, h->all, &h->asks);
 }
 
 int

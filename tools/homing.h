@@ -20,13 +20,16 @@ struct spw_homing {
 	uint64_t least;			/* bytes left at best */
 	int err;			/* positive: why it does not move */
 	bool failed;			/* the last round of asks did */
+	bool all;
 	bool lost;			/* all that is left */
 	uint32_t save;			/* ticket of spw_homing_secure */
 	bool secures;			/* it was called */
 };
 
+/* all: also what would be kept in the tiers. */
 int spw_homing_begin(struct spw_homing *h, struct spw_map *map,
-		     const char *what, int64_t timeout_ms, bool quiet);
+		     const char *what, int64_t timeout_ms, bool all,
+		     bool quiet);
 
 /* 1: home. 0: call again after spw_homing_pause microseconds. -ETIMEDOUT;
  * -EIO: it does not move, err says why. */

@@ -201,6 +201,7 @@ spw_join(struct spw_config *cfg, const struct spw_tierlist *tiers,
 		.workers = spw_config_workers(cfg),
 		.ends = spw_jobend_find(environ),
 		.margin_ms = (uint32_t)(cfg->drain_margin / 1000000),
+		.keep = cfg->at_exit == SPW_AT_EXIT_KEEP,
 		.tiers = below, .below = spw_tierspec_below(tiers),
 	};
 

@@ -29,10 +29,10 @@ close_office(struct spw_keeper *k, struct spw_drainer *d)
 
 	/* What fsync was promised by tiers is made durable at home first. */
 	spw_drainer_left(k->map, &left);
-	if (k->remove && !left.bytes)
+	if (k->remove && left.bytes == left.keeps)
 		(void)spw_drainer_finish(d, 0);
 	if (k->remove)
-		k->removed = spw_segment_remove(k->map);
+		k->removed = spw_segment_remove(k->map, d);
 	spw_drainer_stop(d);
 	atomic_store(&k->serving, false);
 }

@@ -23,6 +23,7 @@ tools_sources = \
 	tools/cmd-profile.c \
 	tools/cmd-recover.c \
 	tools/cmd-run.c \
+	tools/cmd-stage.c \
 	tools/cmd-status.c \
 	tools/cmd-version.c \
 	tools/commands.h \
@@ -40,6 +41,8 @@ tools_sources = \
 	tools/json.h \
 	tools/keeper.c \
 	tools/keeper.h \
+	tools/keeping.c \
+	tools/keeping.h \
 	tools/levels.c \
 	tools/levels.h \
 	tools/lost.c \
@@ -67,6 +70,8 @@ tools_sources = \
 	tools/show.c \
 	tools/show.h \
 	tools/spillway.c \
+	tools/stubs.c \
+	tools/stubs.h \
 	tools/unhomed.c \
 	tools/unhomed.h \
 	tools/verify.c \
@@ -86,6 +91,7 @@ man_pages += \
 	tools/spillway-profile.1 \
 	tools/spillway-recover.1 \
 	tools/spillway-run.1 \
+	tools/spillway-stage.1 \
 	tools/spillway-status.1 \
 	tools/spillway.conf.5 \
 	tools/spillway-errors.7 \

@@ -67,6 +67,8 @@ put(const struct spw_receipt *r, FILE *out)
 	spw_json_number(&j, "syncs_down", r->syncs_down);
 	spw_json_number(&j, "bytes_undrained", r->left.bytes);
 	spw_json_number(&j, "files_undrained", r->left.files);
+	spw_json_number(&j, "files_kept", r->keeping.files);
+	spw_json_number(&j, "bytes_kept", r->keeping.bytes);
 	spw_json_bool(&j, "undrained_durable", r->left.bytes && r->safe);
 	if (r->left.err)
 		spw_json_string(&j, "error", strerror(r->left.err));

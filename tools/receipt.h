@@ -5,6 +5,7 @@
 
 #include "planner/drain.h"
 #include "shm/layout.h"
+#include "tools/keeping.h"
 
 struct spw_receipt {
 	const char *job, *drainer;
@@ -14,6 +15,7 @@ struct spw_receipt {
 	uint64_t requests_down, bytes_down, stored_down;	/* to tiers */
 	uint64_t requests_up, bytes_up, syncs_down;
 	uint64_t bypasses[SPW_BYPASS_COUNT];
+	struct spw_keeping keeping;
 	bool safe;			/* what is left is, in a tier */
 	struct spw_map *map;		/* for what is lost */
 	double seconds;

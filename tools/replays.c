@@ -64,6 +64,18 @@ is_doubtful(const struct spw_args *args, const struct spw_replay *r,
 	return true;
 }
 
+bool
+spw_replays_is_needed(const struct spw_replay *r)
+{
+	for (size_t i = 0; i < r->nobjects; i++) {
+		const struct spw_replay_object *o = &r->objects[i];
+
+		if (o->file == SPW_REPLAY_UNKNOWN || !r->files[o->file].kept)
+			return true;
+	}
+	return !r->nobjects;
+}
+
 /* A holder that was killed a moment ago lets go when its last write is over;
  * one that lives is not waited for, nor are many of them one by one. */
 static int
@@ -99,6 +111,8 @@ open_one(const struct spw_shares *shares, const struct spw_share_owner *o,
 		(void)spw_replay_close(r, false);
 		return SPW_EXIT_PARTLY;
 	}
+	spw_replay_find_kept(r);
+	all->needed += spw_replays_is_needed(r);
 	all->list[all->n++] = r;
 	return SPW_EXIT_OK;
 }
@@ -143,17 +157,25 @@ show_one(const struct spw_replay *r, unsigned verbose)
 	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX], job[256];
 	uint32_t shown = 0, more = 0;
 
-	printf("%s: segment gone, ", spw_replays_job(r, job));
+	spw_replays_job(r, job);
+	if (r->kept)
+		printf("%s: %s of %s kept in its tiers: spillway stage out\n",
+		       job, spw_show_count(r->kept, "file", files),
+		       spw_show_size(r->kept_bytes, bytes));
+	if (!spw_replays_is_needed(r))
+		return;
+	printf("%s: segment gone, ", job);
 	if (!spw_replay_is_needed(r)) {
 		puts("all in its tiers is home");
 		return;
 	}
 	for (uint32_t i = 0; i < r->nfiles; i++)
-		more += r->files[i].bytes > 0;
+		more += r->files[i].bytes > 0 && !r->files[i].kept;
 	printf("%s in %s in the tiers\n", spw_show_size(r->bytes, bytes),
 	       spw_show_count(more, "file", files));
 	for (uint32_t i = 0; i < r->nfiles; i++) {
-		if (!r->files[i].bytes || (!verbose && shown == SHOWN))
+		if (!r->files[i].bytes || r->files[i].kept ||
+		    (!verbose && shown == SHOWN))
 			continue;
 		show_file(&r->files[i]);
 		shown++;
@@ -289,7 +311,8 @@ count_left(const struct spw_replay *r, struct outcome *res)
 	for (size_t i = 0; i < r->nobjects; i++) {
 		const struct spw_replay_object *o = &r->objects[i];
 
-		if (o->gone || o->old)
+		if (o->gone || o->old || (o->file != SPW_REPLAY_UNKNOWN &&
+					  r->files[o->file].kept))
 			continue;
 		res->left += o->length;
 		res->damaged += o->err != 0;
@@ -357,9 +380,13 @@ put_json(struct spw_json *j, const struct spw_replay *r,
 		      !res->kept);
 	spw_json_number(j, "bytes_recovered", res->bytes);
 	spw_json_number(j, "bytes_left", res->left);
+	spw_json_number(j, "files_kept", r->kept);
+	spw_json_number(j, "bytes_kept", r->kept_bytes);
 	spw_json_open(j, "kept", '[');
 	for (size_t i = 0; i < r->nobjects; i++)
-		if (tried && !r->objects[i].gone && !r->objects[i].old)
+		if (tried && !r->objects[i].gone && !r->objects[i].old &&
+		    (r->objects[i].file == SPW_REPLAY_UNKNOWN ||
+		     !r->files[r->objects[i].file].kept))
 			spw_replays_put_object(j, r, &r->objects[i]);
 	spw_json_close(j, ']');
 	spw_json_close(j, '}');
@@ -378,7 +405,7 @@ bring_one(struct spw_replays *all, struct spw_replay *r, bool agreed,
 	count_left(r, &res);
 	if (j)
 		put_json(j, r, &res, agreed);
-	if (agreed && !j)
+	if (agreed && !j && spw_replays_is_needed(r))
 		tell(all, r, &res);
 	spw_replays_job(r, job);
 	res.err = spw_replay_close(r, agreed);

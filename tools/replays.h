@@ -9,6 +9,7 @@
 struct spw_replays {			/* shares without a segment */
 	struct spw_replay **list;
 	size_t n;
+	size_t needed;			/* of them, not just kept */
 	const struct spw_args *args;
 	bool force;
 };
@@ -17,6 +18,9 @@ struct spw_replays {			/* shares without a segment */
 int spw_replays_open(const struct spw_shares *shares,
 		     const struct spw_args *args, bool force,
 		     struct spw_replays *ret);
+
+/* Whether there is more in it than what is kept on purpose. */
+bool spw_replays_is_needed(const struct spw_replay *r);
 
 /* What there is, for people. */
 void spw_replays_show(const struct spw_replays *all);

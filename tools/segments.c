@@ -253,20 +253,34 @@ spw_segment_part(struct spw_map *map, uint32_t proc)
 	atomic_store(&p->pid, 0);
 }
 
+/* Nothing in it is needed any more: home, or kept. */
+static bool
+is_finished(struct spw_map *map, struct spw_drainer *d)
+{
+	struct spw_drain_left left;
+
+	spw_drainer_left(map, &left);
+	if (d && left.bytes && left.bytes == left.keeps) {
+		spw_drainer_keep(d);
+		spw_drainer_left(map, &left);
+	}
+	return !left.files && !left.bytes;
+}
+
 bool
-spw_segment_remove(struct spw_map *map)
+spw_segment_remove(struct spw_map *map, struct spw_drainer *d)
 {
 	int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true);
-	struct spw_drain_left left;
 	bool gone = false;
 
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ESTALE;
-	spw_drainer_left(map, &left);
-	if (!left.files && !left.bytes && spw_segment_is_deserted(map))
+	if (spw_segment_is_deserted(map) && is_finished(map, d))
 		gone = spw_sys_unlink(map->path) == 0;
 	if (gone)
 		spw_claims_part(map);
+	else if (d)
+		spw_drainer_unkeep(d);
 	spw_sys_close(fd);
 	return gone;
 }

@@ -59,7 +59,8 @@ const char *spw_segment_host_name(uint32_t host);
 void spw_segment_part(struct spw_map *map, uint32_t proc);
 
 /* Deletes the file if everything is home and nobody holds it. The caller is
- * the drainer. True when it is gone. */
-bool spw_segment_remove(struct spw_map *map);
+ * the drainer d, which keeps files in the tiers before that, where that was
+ * asked for; NULL: not so. True when it is gone. */
+bool spw_segment_remove(struct spw_map *map, struct spw_drainer *d);
 
 #endif

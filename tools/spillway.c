@@ -20,6 +20,7 @@ static const struct {
 	{ "place", "show where each part of a file is, and why",
 	  spw_cmd_place },
 	{ "drain", "bring home now what is dirty now", spw_cmd_drain },
+	{ "stage", "bring home what is kept in tiers", spw_cmd_stage },
 	{ "recover", "bring home what dead jobs left behind",
 	  spw_cmd_recover },
 	{ "fsck", "check every byte that segments and tiers hold",

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kept.c -- files whose bytes are kept in tiers come home when opened */
+
+/*
+ * A stub (planner/stub.h) has mode 0000 and an attribute. Its owner cannot
+ * open it, so nothing is looked at before an open fails with EACCES; root can,
+ * and sees the mode in what is asked of every managed file anyway. `spillway
+ * stage out' then brings it home while the open waits: the same inode, so what
+ * is open stays valid. A process of its own does it, as for the agent: this
+ * one would lose the program's locks on the file, and must not load the back.
+ */
+#include "interpose/kept.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "interpose/agent.h"
+#include "interpose/deep.h"
+#include "interpose/front.h"
+#include "shm/sys.h"
+#include "shm/text.h"
+
+#define ATTR "user.spillway.kept"
+
+struct staging {
+	int fd;
+	bool done;
+};
+
+static bool
+looks_kept(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && !(st->st_mode & 0777) && st->st_size;
+}
+
+static bool
+is_on(void)
+{
+	return atomic_load(&spw_front.live) && !atomic_load(&spw_front.inert);
+}
+
+static void
+stage_out(void *arg)
+{
+	struct staging *s = arg;
+	char link[32], path[PATH_MAX];
+	struct spw_text t;
+	int64_t n;
+
+	spw_text_init(&t, link, sizeof(link));
+	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)s->fd);
+	n = spw_sys_readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return;
+	path[n] = '\0';
+	s->done = spw_agent_stage_out(path) == 0;
+}
+
+bool
+spw_kept_settle(int dirfd, const char *path)
+{
+	struct staging s = { .fd = -1 };
+	int saved = errno;
+	struct stat st;
+
+	if (!is_on())
+		return false;
+	s.fd = spw_sys_openat(dirfd, path, O_PATH | O_CLOEXEC, 0);
+	if (s.fd >= 0 && spw_sys_fstat(s.fd, &st) == 0 && looks_kept(&st) &&
+	    st.st_uid == spw_sys_geteuid())
+		spw_deep_call(stage_out, &s);
+	if (s.fd >= 0)
+		spw_sys_close(s.fd);
+	errno = saved;
+	return s.done;
+}
+
+bool
+spw_kept_settle_fd(int fd, mode_t mode, const char *path)
+{
+	char none;
+
+	if (SPW_LIKELY(mode & 0777) || !S_ISREG(mode) ||
+	    spw_syscall(SYS_fgetxattr, fd, (long)ATTR, (long)&none, 0, 0,
+			0) <= 0)
+		return false;
+	return spw_kept_settle(AT_FDCWD, path);
+}
+
+void
+spw_kept_truncating(int dirfd, const char *path)
+{
+	struct stat st;
+
+	if (spw_sys_geteuid() == 0 && is_on() &&
+	    spw_sys_fstatat(dirfd, path, &st, 0) == 0 && looks_kept(&st))
+		(void)spw_kept_settle(dirfd, path);
+}
