@@ -256,8 +256,8 @@ draw_line(const struct spw_search *s, const struct spw_tier_state *t,
 	double put = 1 / t->write_bw;
 
 	line->written = w->compress * put;
-	line->moved = w->decompress / t->read_bw +
-		      w->ratio * (put + t->price) +
+	line->moved = w->decompress / t->read_bw + w->ratio * put +
+		      (w->compress + w->ratio) * t->price +
 		      (s->ch->overlap ? 0 : line->written);
 	line->fixed = t->latency + (w->compress + w->ratio) * t->queue * put;
 	find_least(s, t->choices, line);

@@ -6,13 +6,14 @@
  *
  *	wc * k * pack(c) + wd * k * unpack(c)
  *	+ (wc + wr) * (k * f / write_bw(l) + queue(l) / write_bw(l))
- *	+ wd * k * f / read_bw(l) + wr * k * f * price(l) + latency(l)
+ *	+ wd * k * f / read_bw(l) + (wc + wr) * k * f * price(l) + latency(l)
  *
  * under the weights wc, wr, wd for compression time, ratio and decompression
  * time.  This is the cost of HCompress (eq. 4) with one change: the time to
  * move the stored bytes counts in full.  There it is cut only by wr of what
  * packing saves, so that with wr = 0 packing could never pay.  Where packing
- * and writing overlap, the larger of the two counts for wc.
+ * and writing overlap, the larger of the two counts for wc.  The price is what
+ * others will have to pay who find no room because of a byte kept here.
  *
  * A plan is the cheapest set of pieces such that
  *

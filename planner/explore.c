@@ -12,13 +12,16 @@
 #define STREAMS 512u		/* a power of two */
 #define PIECE ((size_t)SPW_QUANTUM)
 #define PIECES 4u
-#define AGAIN_FIRST 32u		/* blocks until the next trials */
+#define AGAIN_FIRST 12u		/* blocks until the next trials */
 #define AGAIN_MOST 4096u
 #define PROBE_SPEED 600u	/* MB/s, of the codec that filters are behind */
+#define CODER_SPEED 400u	/* of one that codes bytes by how many there are */
 #define SPEED_SLACK 2.0		/* codecs are at most so much faster */
 #define NO_GAIN 0.97		/* fraction stored that is not worth it */
-#define CLOSE 1.1		/* times what the best filter stores */
+#define SAME (SPW_QUANTUM / 50.0)	/* stored of what is all the same */
 #define USUAL 0.1		/* ln, that streams of a class are apart */
+#define HOPE 0.7		/* times what packing a sample took */
+#define CHANCE 1.3		/* times the cost of the best */
 #define FINALISTS 6u		/* tested on a block, at most */
 
 struct seen {
@@ -28,7 +31,7 @@ struct seen {
 
 struct spw_explorer {
 	const struct spw_ways *ways;
-	uint64_t present;
+	uint64_t present, warm[2];	/* ways; that ran on block, sample */
 	struct spw_predictor *predictor;
 	struct spw_chooser *chooser;
 	struct spw_trial trial;
@@ -88,9 +91,16 @@ try(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
 {
 	struct spw_object_pack pack =
 		spw_ways_pack(&e->ways->at[way], x->traits);
+	bool unpacks = !is_sample || e->chooser->weights.decompress > 0;
 	struct spw_observed seen;
 
-	if (spw_trial(&e->trial, &pack, data, n, &seen) < 0)
+	/* the first time there is memory to be had and code to be loaded, and
+	 * more memory for a block */
+	if (!(e->warm[is_sample] >> way & 1) &&
+	    spw_trial(&e->trial, &pack, data, n, unpacks, &seen) < 0)
+		return;
+	e->warm[is_sample] |= UINT64_C(1) << way;
+	if (spw_trial(&e->trial, &pack, data, n, unpacks, &seen) < 0)
 		return;
 	seen.is_sample = is_sample;
 	spw_predict_learn(e->predictor, x->stream, way, &seen);
@@ -108,9 +118,11 @@ try_sample(struct spw_explorer *e, const struct spw_explored *x, unsigned way)
 	try(e, x, way, e->sample, e->sampled, true);
 }
 
-/* The codec and level that all filters are tried with; 0: there is none. */
+/* The quickest codec and level that is no quicker than this; if there is none,
+ * any; 0: there is none at all.
+ */
 static unsigned
-find_probe(const struct spw_explorer *e, uint64_t fit)
+find_probe(const struct spw_explorer *e, uint64_t fit, unsigned most)
 {
 	unsigned best = 0;
 
@@ -118,8 +130,8 @@ find_probe(const struct spw_explorer *e, uint64_t fit)
 		unsigned speed = e->ways->speed[i];
 
 		if (fit >> i & 1 && !e->ways->at[i].filter &&
-		    (!best || (speed <= PROBE_SPEED &&
-			       (e->ways->speed[best] > PROBE_SPEED ||
+		    (!best || (speed <= most &&
+			       (e->ways->speed[best] > most ||
 				speed > e->ways->speed[best]))))
 			best = i;
 	}
@@ -149,27 +161,41 @@ try_filters(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
 			try_sample(e, x, i);
 }
 
-/* The filters behind which the probe does best, a bit each; 0: nothing saves
- * anything.
+/* The filter behind which the probe stores least, of those not in `but`; -1:
+ * none saves anything.
  */
-static uint64_t
-best_filters(struct spw_explorer *e, const struct spw_explored *x,
-	     uint64_t fit, unsigned probe)
+static int
+best_filter(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
+	    unsigned probe, uint64_t but)
 {
 	const struct spw_costs *costs =
 		spw_predict_costs(e->predictor, x->stream);
 	double least = SPW_QUANTUM * NO_GAIN;
-	uint64_t good = 0;
+	int best = -1;
 
 	for (unsigned i = 1; i < e->ways->n; i++)
-		if (is_probe(e, i, probe, fit) && is_known(costs, i))
-			least = SPW_MIN(least, costs->stored[i]);
-	if (least >= SPW_QUANTUM * NO_GAIN)
-		return 0;
-	for (unsigned i = 1; i < e->ways->n; i++)
 		if (is_probe(e, i, probe, fit) && is_known(costs, i) &&
-		    costs->stored[i] <= CLOSE * least)
-			good |= UINT64_C(1) << e->ways->at[i].filter;
+		    !(but >> e->ways->at[i].filter & 1) &&
+		    costs->stored[i] < least) {
+			least = costs->stored[i];
+			best = e->ways->at[i].filter;
+		}
+	return best;
+}
+
+/* The best two, a bit each; 0: nothing saves anything. */
+static uint64_t
+best_filters(struct spw_explorer *e, const struct spw_explored *x,
+	     uint64_t fit, unsigned probe)
+{
+	uint64_t good = 0;
+
+	for (int n = 0; n < 2; n++) {
+		int filter = best_filter(e, x, fit, probe, good);
+
+		if (filter >= 0)
+			good |= UINT64_C(1) << filter;
+	}
 	return good;
 }
 
@@ -190,12 +216,26 @@ plan_now(struct spw_explorer *e, const struct spw_explored *x,
 	return plan.cost / (double)x->n;
 }
 
+/* haste: times that data which is all the same is packed faster than most. */
 static bool
-could_win(const struct spw_explorer *e, unsigned way, double best)
+could_win(const struct spw_explorer *e, unsigned way, double best,
+	  double haste)
 {
-	double pack = 1e-6 / (e->ways->speed[way] * SPEED_SLACK);
+	double pack = 1e-6 / (e->ways->speed[way] * SPEED_SLACK * haste);
 
 	return e->chooser->weights.compress * pack < best;
+}
+
+static double
+haste_of(struct spw_explorer *e, const struct spw_explored *x, unsigned probe)
+{
+	const struct spw_costs *costs =
+		spw_predict_costs(e->predictor, x->stream);
+
+	if (!is_known(costs, probe) || costs->stored[probe] > SAME)
+		return 1;
+	return SPW_MAX(1, 1e-6 / (costs->pack[probe] *
+				  e->ways->speed[probe]));
 }
 
 /* The quickest way not yet looked at, with one of these filters; 0: none. */
@@ -229,13 +269,14 @@ known_ways(struct spw_explorer *e, const struct spw_explored *x)
 /* done: ways that need no trial.  True: there was one. */
 static bool
 try_codecs(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
-	   uint64_t filters, uint64_t done)
+	   uint64_t filters, uint64_t done, unsigned probe)
 {
 	const uint64_t before = done;
+	double haste = haste_of(e, x, probe);
 	unsigned way, best;
 
 	while ((way = next_way(e, fit, filters, done)) &&
-	       could_win(e, way, plan_now(e, x, &best))) {
+	       could_win(e, way, plan_now(e, x, &best), haste)) {
 		try_sample(e, x, way);
 		done |= UINT64_C(1) << way;
 	}
@@ -251,17 +292,34 @@ try_block(struct spw_explorer *e, const struct spw_explored *x, unsigned way)
 	try(e, x, way, x->data + at, n, false);
 }
 
-/* Small samples flatter some and wrong others: who wins is put to the test,
- * until the winner is one who was.
+/* Packing a sample takes longer, byte by byte, than packing a block.  So ways
+ * of which only a sample was seen are taken to be faster, and who wins is put
+ * to the test, until the winner is one who was.
  */
+static unsigned
+find_finalist(struct spw_explorer *e, const struct spw_explored *x,
+	      uint64_t tested)
+{
+	struct spw_costs costs =
+		*spw_predict_costs(e->predictor, x->stream);
+	struct spw_plan plan;
+
+	for (unsigned i = 1; i < costs.n; i++)
+		if (!(tested >> i & 1))
+			costs.pack[i] *= HOPE;
+	if (spw_choose_solve(e->chooser, &costs, x->n, &plan) < 0)
+		return 0;
+	return plan.piece[0].choice;
+}
+
 static void
 try_finalists(struct spw_explorer *e, const struct spw_explored *x)
 {
 	uint64_t tested = 1;
-	unsigned way = 0;
 
 	for (unsigned i = 0; i < FINALISTS; i++) {
-		(void)plan_now(e, x, &way);
+		unsigned way = find_finalist(e, x, tested);
+
 		if (tested >> way & 1)
 			return;
 		try_block(e, x, way);
@@ -269,7 +327,7 @@ try_finalists(struct spw_explorer *e, const struct spw_explored *x)
 	}
 }
 
-/* Who would win without the winner gets another chance. */
+/* Who would win without the winner, be it raw, gets another chance. */
 static void
 try_second(struct spw_explorer *e, const struct spw_explored *x)
 {
@@ -277,11 +335,11 @@ try_second(struct spw_explorer *e, const struct spw_explored *x)
 		*spw_predict_costs(e->predictor, x->stream);
 	struct spw_plan plan;
 	unsigned way = 0;
+	double best = plan_now(e, x, &way) * (double)x->n;
 
-	(void)plan_now(e, x, &way);
-	costs.pack[way] = (double)INFINITY;
-	if (way && !spw_choose_solve(e->chooser, &costs, x->n, &plan) &&
-	    plan.piece[0].choice)
+	costs.pack[way] = way ? (double)INFINITY : 1;	/* second a byte */
+	if (!spw_choose_solve(e->chooser, &costs, x->n, &plan) &&
+	    plan.piece[0].choice && plan.cost < CHANCE * best)
 		try_block(e, x, plan.piece[0].choice);
 }
 
@@ -309,6 +367,26 @@ is_usual(struct spw_explorer *e, const struct spw_explored *x, unsigned probe)
 	return fabs(spw_predict_drift(e->predictor, x->stream)) < USUAL;
 }
 
+/* The filters worth going on with, and the probe that found them.  What the
+ * quick one cannot shorten, since nothing in it repeats, a slower one may.
+ */
+static uint64_t
+probe_filters(struct spw_explorer *e, const struct spw_explored *x,
+	      uint64_t fit, bool usual, unsigned *ret_probe)
+{
+	uint64_t filters;
+
+	if (!usual)
+		try_filters(e, x, fit, *ret_probe);
+	filters = best_filters(e, x, fit, *ret_probe);
+	if (filters)
+		return filters;
+	*ret_probe = find_probe(e, fit, CODER_SPEED);
+	if (!usual)
+		try_filters(e, x, fit, *ret_probe);
+	return best_filters(e, x, fit, *ret_probe);
+}
+
 /* Ways of the probe's codec are tried anew where the stream is not as usual,
  * others too; where it is, only those that nobody tried so far, as when other
  * weights make them worth it.
@@ -317,7 +395,7 @@ static bool
 explore_new(struct spw_explorer *e, const struct spw_explored *x)
 {
 	uint64_t fit = spw_ways_fit(e->ways, x->traits) & x->may & e->present;
-	unsigned probe = find_probe(e, fit);
+	unsigned probe = find_probe(e, fit, PROBE_SPEED);
 	uint64_t filters, done;
 	bool usual, tried;
 
@@ -325,14 +403,12 @@ explore_new(struct spw_explorer *e, const struct spw_explored *x)
 		return false;
 	take_sample(e, x);
 	usual = is_usual(e, x, probe);
-	if (!usual)
-		try_filters(e, x, fit, probe);
-	filters = best_filters(e, x, fit, probe);
+	filters = probe_filters(e, x, fit, usual, &probe);
 	done = usual ? known_ways(e, x)
 		     : spw_ways_of(e->ways, &(struct spw_codec_choice){
 			     e->ways->at[probe].codec,
 			     (int8_t)e->ways->at[probe].level, 0 });
-	tried = try_codecs(e, x, fit, filters, done);
+	tried = try_codecs(e, x, fit, filters, done, probe);
 	if (tried || !usual)
 		try_finalists(e, x);
 	return tried || !usual;

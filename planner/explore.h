@@ -4,15 +4,16 @@
 /* Trials cost time that is better spent on packing, so
  *
  *	every filter that suits the data is tried once, behind a quick codec,
- *	on samples; nothing else is, if none of them saves anything;
- *	other codecs are tried behind the best of these filters, quick ones
+ *	on samples; if that saves nothing, behind one that codes bytes by
+ *	how many there are; nothing else is tried if that does not either;
+ *	other codecs are tried behind the best two filters, quick ones
  *	first, as long as one could win if it stored nothing at all;
  *	the best is tried on a whole block, until the best is one that was.
  *
  * All of this happens when the first data of a class comes along.  Other
  * streams of the class start from what was learned, if a sample of them is
- * as usual there.  Later on, the second best is tried on a
- * block after 32 blocks of a stream, after 64 more, 128 more, ...
+ * as usual there.  Later on, the second best, if it has a chance, is tried
+ * on a block after 12 blocks of a stream, after 24 more, 48 more, ...
  *
  * An explorer belongs to one thread.
  */

@@ -20,6 +20,7 @@
 #define MOVED 0.1		/* a change that is worth to be told */
 #define QUEUE_MOVED 0.25
 #define QUEUE_STEP 1048576.0
+#define FREE 0.125		/* of a tier costs nothing to keep */
 
 /* Seconds over bytes, by least squares over sums that fade. */
 struct line {
@@ -238,19 +239,22 @@ step(double shown, double now, double moved)
 	return fabs(now - shown) > moved * shown ? now : shown;
 }
 
-/* Above half of what we may use, a byte costs what the next tier will charge
- * to take it over; all of it when full.
+/* The fuller a tier, the surer it is that a byte kept here makes another one
+ * go to the next tier: it is to pay the difference.  What fits in an eighth
+ * is for free.
  */
 static double
 price_of(const struct spw_monitor *m, size_t i)
 {
 	const struct tier *t = &m->tier[i];
-	double fill = (double)t->held / (double)t->capacity;
+	double fill = (double)t->held / (double)t->capacity, more;
 
-	if (t->capacity == UINT64_MAX || fill <= 0.5 || i + 1 == m->n)
+	if (t->capacity == UINT64_MAX || fill <= FREE || i + 1 == m->n)
 		return 0;
-	fill = 2 * SPW_MIN(fill, 1) - 1;
-	return fill * fill * m->tier[i + 1].line[SPW_MONITOR_WRITE].slope;
+	more = m->tier[i + 1].line[SPW_MONITOR_WRITE].slope -
+	       t->line[SPW_MONITOR_WRITE].slope;
+	fill = (SPW_MIN(fill, 1) - FREE) / (1 - FREE);
+	return more > 0 ? fill * (2 - fill) * more : 0;
 }
 
 static void

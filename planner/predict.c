@@ -11,6 +11,7 @@
 #define STREAMS 512u		/* a power of two */
 #define PROBES 4u
 #define CLASSES 256u		/* the first is for streams of all kinds */
+#define FILTERS 8		/* told apart */
 
 #define OWN_MEMORY 12.0f	/* for what streams have in common */
 #define CLASS_MEMORY 200.0f
@@ -31,7 +32,7 @@ enum { PACK, UNPACK, STORED, FIGURES };
  * sizes are not.
  */
 static const float shrink[FIGURES] = { 0.5f, 0.5f, 0.1f };
-static const float sample_weight[FIGURES] = { 0.1f, 0.1f, 0.4f };
+static const float sample_weight[FIGURES] = { 0.4f, 0.4f, 0.4f };
 
 /* Blocks after which the past fades. */
 static const float memory[FIGURES] = { 12, 12, 2 };
@@ -57,13 +58,18 @@ struct class {
 	struct news news[SPW_CHOICES_MAX];
 };
 
+/* How far a stream is from its class: a mean, and what was shown of it. */
+struct drift {
+	float mean, n, shown;
+};
+
 struct stream {
 	struct spw_stream key;
 	uint64_t used;			/* tick of the last use; 0: empty */
 	uint16_t class;
 	uint16_t since_review;
-	float drift[FIGURES];		/* from the class, over choices */
-	float drift_n[FIGURES], drift_shown[FIGURES];
+	struct drift all[FIGURES];	/* over choices */
+	struct drift by_filter[FILTERS][FIGURES];
 	struct cell cell[SPW_CHOICES_MAX];
 	struct spw_costs costs;
 };
@@ -143,9 +149,11 @@ expect_of_class(const struct spw_predictor *p, unsigned class, unsigned c,
 {
 	const struct cell *all = &p->class[0].cell[c];
 	const struct cell *own = &p->class[class].cell[c];
-	float n = own->n[k], m = all->n[k] > 0 ? shrink[k] : 0;
+	float n = own->n[k], m = 0;
 
-	if (n + m <= 0 || (k == STORED && n <= 0))
+	if (k != STORED && all->n[k] > 0)
+		m = shrink[k];
+	if (n + m <= 0)
 		return false;
 	*ret = (n * own->mean[k] + m * all->mean[k]) / (n + m);
 	return true;
@@ -155,7 +163,23 @@ expect_of_class(const struct spw_predictor *p, unsigned class, unsigned c,
 static float
 drift_of(const struct stream *st, int k)
 {
-	return st->drift[k] * st->drift_n[k] / (st->drift_n[k] + shrink[k]);
+	const struct drift *d = &st->all[k];
+
+	return d->mean * d->n / (d->n + shrink[k]);
+}
+
+/* The same behind the filter of a choice: what a filter does to a stream it
+ * does for all codecs.
+ */
+static float
+drift_behind(const struct spw_predictor *p, const struct stream *st,
+	     unsigned c, int k)
+{
+	const struct drift *d =
+		&st->by_filter[p->choice[c].filter % FILTERS][k];
+
+	return (d->mean * d->n + drift_of(st, k) * shrink[k]) /
+	       (d->n + shrink[k]);
 }
 
 static bool
@@ -169,7 +193,7 @@ expect(const struct spw_predictor *p, const struct stream *st, unsigned c,
 		*ret = own->mean[k];
 		return own->n[k] > 0;
 	}
-	prior += drift_of(st, k);
+	prior += drift_behind(p, st, c, k);
 	*ret = (own->n[k] * own->mean[k] + shrink[k] * prior) /
 	       (own->n[k] + shrink[k]);
 	return true;
@@ -276,12 +300,18 @@ compare_samples(struct spw_predictor *p, struct cell *cell, unsigned c, int k,
 }
 
 static void
-drift(struct stream *st, int k, float to, float w)
+move_drift(struct drift *d, float to, float w)
 {
-	float gain = w / (SPW_MIN(st->drift_n[k], OWN_MEMORY) + w);
+	d->mean += w / (SPW_MIN(d->n, OWN_MEMORY) + w) * (to - d->mean);
+	d->n += w;
+}
 
-	st->drift[k] += gain * (to - st->drift[k]);
-	st->drift_n[k] += w;
+static void
+drift(const struct spw_predictor *p, struct stream *st, unsigned c, int k,
+      float to, float w)
+{
+	move_drift(&st->all[k], to, w);
+	move_drift(&st->by_filter[p->choice[c].filter % FILTERS][k], to, w);
 }
 
 /* The first samples of a class are all that is known of it. */
@@ -303,11 +333,11 @@ learn_first(struct spw_predictor *p, struct stream *st, unsigned c, int k,
  * good as samples are.
  */
 static void
-learn_further(struct stream *st, unsigned c, int k, float guess, float prior,
-	      float w)
+learn_further(const struct spw_predictor *p, struct stream *st, unsigned c,
+	      int k, float guess, float prior, float w)
 {
 	average(&st->cell[c], k, guess, 0, w, memory[k]);
-	drift(st, k, guess - prior, w);
+	drift(p, st, c, k, guess - prior, w);
 }
 
 static void
@@ -329,9 +359,9 @@ learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	    !expect_of_class(p, st->class, c, k, &prior))
 		learn_first(p, st, c, k, x);
 	else if (is_usual)
-		learn_further(st, c, k, prior + off, prior, w);
+		learn_further(p, st, c, k, prior + off, prior, w);
 	else
-		learn_further(st, c, k, guess_block(p, c, k, x), prior,
+		learn_further(p, st, c, k, guess_block(p, c, k, x), prior,
 			      TOLD * w);
 }
 
@@ -350,7 +380,7 @@ learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	else
 		expected = x;
 	if (has_prior)
-		drift(st, k, kept - prior, w);
+		drift(p, st, c, k, kept - prior, w);
 	tell_class(p, st, c, k, kept, w);
 	average(cell, k, kept, x - expected, w, memory[k]);
 }
@@ -413,22 +443,32 @@ show_all(struct spw_predictor *p, struct stream *st)
 
 	for (unsigned c = 1; c < p->n; c++)
 		moved |= show_choice(p, st, c);
-	for (int k = 0; k < FIGURES; k++)
-		st->drift_shown[k] = drift_of(st, k);
+	for (int k = 0; k < FIGURES; k++) {
+		st->all[k].shown = st->all[k].mean;
+		for (int f = 0; f < FILTERS; f++)
+			st->by_filter[f][k].shown = st->by_filter[f][k].mean;
+	}
 	st->since_review = 0;
 	if (moved)
 		st->costs.version = ++p->version;
+}
+
+static bool
+has_drifted(const struct drift *d)
+{
+	return fabsf(d->mean - d->shown) > (float)MOVED;
 }
 
 /* After something was learned of one choice. */
 static void
 show(struct spw_predictor *p, struct stream *st, unsigned c)
 {
+	const struct drift *near =
+		st->by_filter[p->choice[c].filter % FILTERS];
 	bool drifted = ++st->since_review >= REVIEW;
 
 	for (int k = 0; k < FIGURES; k++)
-		drifted |= fabsf(drift_of(st, k) - st->drift_shown[k]) >
-			   (float)MOVED;
+		drifted |= has_drifted(&st->all[k]) || has_drifted(&near[k]);
 	if (drifted)
 		show_all(p, st);
 	else if (show_choice(p, st, c))

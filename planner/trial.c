@@ -76,7 +76,8 @@ unpack(struct spw_trial *t, const struct piece *p, size_t packed)
 }
 
 static int
-measure(struct spw_trial *t, const struct piece *p, struct spw_observed *ret)
+measure(struct spw_trial *t, const struct piece *p, bool unpacks,
+	struct spw_observed *ret)
 {
 	struct spw_observed seen = { .bytes = p->n, .stored = p->n };
 	double start = spw_trial_clock(), packed;
@@ -87,14 +88,15 @@ measure(struct spw_trial *t, const struct piece *p, struct spw_observed *ret)
 	seen.pack = packed - start;
 	if (used < 0)
 		return (int)used;
-	if (used > 0) {
+	if (used > 0)
+		seen.stored = (uint64_t)used;
+	if (used > 0 && unpacks) {
 		r = unpack(t, p, (size_t)used);
 		if (r < 0)
 			return r;
 		seen.unpack = spw_trial_clock() - packed;
 		if (memcmp(t->back, p->data, p->n))
 			return -EBADMSG;
-		seen.stored = (uint64_t)used;
 	}
 	*ret = seen;
 	return 0;
@@ -102,7 +104,7 @@ measure(struct spw_trial *t, const struct piece *p, struct spw_observed *ret)
 
 int
 spw_trial(struct spw_trial *t, const struct spw_object_pack *pack,
-	  const void *data, size_t n, struct spw_observed *ret)
+	  const void *data, size_t n, bool unpacks, struct spw_observed *ret)
 {
 	struct piece p = {
 		.codec = spw_codec_by_id(pack->codec), .level = pack->level,
@@ -115,5 +117,5 @@ spw_trial(struct spw_trial *t, const struct spw_object_pack *pack,
 	if (!p.codec || (p.filter.id && !spw_filter_is_known(&p.filter)))
 		return -ENOTSUP;
 	p.ctx = spw_codec_ctx(p.codec);
-	return p.ctx ? measure(t, &p, ret) : -ENOMEM;
+	return p.ctx ? measure(t, &p, unpacks, ret) : -ENOMEM;
 }

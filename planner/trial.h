@@ -19,13 +19,15 @@ struct spw_trial {
 int spw_trial_init(struct spw_trial *t);	/* 0 or -ENOMEM */
 void spw_trial_clear(struct spw_trial *t);	/* takes a cleared one */
 
-/* Pack and unpack n bytes, at most SPW_TRIAL_MAX.  Times are of the thread,
- * not of the clock on the wall.  What does not get smaller is stored whole.
+/* Pack n bytes, at most SPW_TRIAL_MAX, and unpack them or not.  Times are of
+ * the thread, not of the clock on the wall.  What does not get smaller is
+ * stored whole.
  * -ENOTSUP: no such codec or filter here; -EBADMSG: other bytes came back;
  * -ENOMEM.  *ret is untouched then.
  */
 int spw_trial(struct spw_trial *t, const struct spw_object_pack *pack,
-	      const void *data, size_t n, struct spw_observed *ret);
+	      const void *data, size_t n, bool unpacks,
+	      struct spw_observed *ret);
 
 /* Seconds that this thread has worked. */
 double spw_trial_clock(void);

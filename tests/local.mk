@@ -350,6 +350,7 @@ tests_helpers = \
 	tests/below-cases \
 	tests/bench-analyze \
 	tests/bench-choose \
+	tests/bench-engine \
 	tests/bench-filter \
 	tests/bench-front \
 	tests/bench-predict \
@@ -401,6 +402,11 @@ tests_bench_predict_SOURCES = \
 	tests/analyze-data.h \
 	tests/bench-predict.c \
 	tests/guarded.h
+tests_bench_engine_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-engine.c \
+	tests/guarded.h
+tests_bench_engine_LDADD = libback.la -lm
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
 	tests/guarded.h
@@ -578,6 +584,7 @@ TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
 EXTRA_DIST += $(tests_scripts) \
 	tests/bench \
+	tests/bench-files.py \
 	tests/each-library \
 	tests/installed.sh \
 	tests/program-functions.sh \

@@ -121,7 +121,7 @@ cost_of(const struct instance *in, unsigned l, unsigned c, uint64_t k)
 	if (!t->available || !(t->choices >> c & 1) || keep > t->free ||
 	    (c && keep >= k * 4096) || isinf(pack))
 		return INFINITY;
-	return in->w.compress * (busy + wait) +
+	return in->w.compress * (busy + wait + (double)keep * t->price) +
 	       in->w.ratio * (put + wait + (double)keep * t->price) +
 	       in->w.decompress * (unpack + get) + t->latency;
 }

@@ -226,21 +226,23 @@ test_space(void)
 	spw_monitor_free(m);
 }
 
+/* An eighth is for free; a full one costs what the next one charges more. */
 static void
 test_price(void)
 {
-	struct spw_monitored tier = plain;
+	struct spw_monitored tier = plain, slower = plain;
 	struct spw_monitor *m;
 
 	tier.capacity = 1000;
+	slower.write_bw = plain.write_bw / 3;
 	m = one_tier(&tier);
-	CHECK(spw_monitor_add(m, &plain) == 1);
-	spw_monitor_hold(m, 0, 500);
+	CHECK(spw_monitor_add(m, &slower) == 1);
+	spw_monitor_hold(m, 0, 125);
 	CHECK(state_of(m)->price == 0);
-	spw_monitor_hold(m, 0, 250);
-	CHECK(is_near(state_of(m)->price, 0.25e-9, 1e-6));
-	spw_monitor_hold(m, 0, 250);
-	CHECK(is_near(state_of(m)->price, 1e-9, 1e-6));
+	spw_monitor_hold(m, 0, 437);
+	CHECK(is_near(state_of(m)->price, 1.5 / plain.write_bw, 0.01));
+	spw_monitor_hold(m, 0, 438);
+	CHECK(is_near(state_of(m)->price, 2 / plain.write_bw, 1e-6));
 	CHECK(state_of(m)[1].price == 0);
 	spw_monitor_free(m);
 }

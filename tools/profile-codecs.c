@@ -29,7 +29,7 @@ measure(struct spw_trial *t, const struct spw_profile_set *set,
 	struct spw_object_pack pack = pack_of(c, set, cost);
 	struct spw_observed seen;
 
-	if (spw_trial(t, &pack, d->bytes, d->n, &seen) < 0)
+	if (spw_trial(t, &pack, d->bytes, d->n, true, &seen) < 0)
 		return;
 	seen.pack = least(seen.pack, cost->best.pack);
 	seen.unpack = least(seen.unpack, cost->best.unpack);
