@@ -7,6 +7,7 @@
 #include "interpose/leave.h"
 #include "shm/blocks.h"
 #include "shm/text.h"
+#include "shm/weights.h"
 
 int
 spillway_flush(int fd)
@@ -74,5 +75,19 @@ spillway_pin(int fd, int pin)
 		atomic_fetch_or(&g.f->flags, SPW_FILE_PINNED);
 	else
 		atomic_fetch_and(&g.f->flags, ~(uint32_t)SPW_FILE_PINNED);
+	return 0;
+}
+
+int
+spillway_weigh_job(const char *weights)
+{
+	char why[SPW_WEIGHTS_WHY];
+	struct spw_weights w;
+
+	if (spw_weights_parse(weights, &w, why, sizeof(why)) < 0)
+		return (int)spw_ret(-EINVAL);
+	if (spw_front_attach() < 0)
+		return (int)spw_ret(-ENOENT);
+	atomic_store(&spw_front.map.seg->weights, spw_weights_pack(&w));
 	return 0;
 }

@@ -161,6 +161,7 @@ ram_bytes(void)
 static int
 create(const char *job)
 {
+	char seed[SPW_SEG_SEED];
 	struct spw_seg_request req = {
 		.dir = config.shm_dir, .job = job, .bytes = ram_bytes(),
 		.delay_ms = (uint32_t)(config.drain_delay / 1000000),
@@ -169,6 +170,8 @@ create(const char *job)
 		.margin_ms = (uint32_t)(config.drain_margin / 1000000),
 		.keep = config.at_exit == SPW_AT_EXIT_KEEP,
 		.tiers = below, .below = spw_tierspec_below(&tiers),
+		.weights = spw_config_weights(&config),
+		.seed = spw_config_seed(&config, environ, seed) ? seed : NULL,
 	};
 
 	if (!req.bytes)

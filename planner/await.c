@@ -24,6 +24,7 @@
  */
 #include <errno.h>
 
+#include "planner/advice.h"
 #include "planner/held.h"
 #include "shm/files.h"
 #include "shm/util.h"
@@ -50,6 +51,7 @@ note_end(struct spw_drainer *d, struct spw_down *down)
 		atomic_fetch_add(&seg->bytes_down, down->o.length);
 		atomic_fetch_add(&seg->stored_down, down->x.len);
 	}
+	spw_advice_over(d, down);
 	spw_log_down(d, down);
 	down->over(d, down);
 }
@@ -280,10 +282,13 @@ int
 spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 	       uint64_t len, const uint8_t **ret_bytes)
 {
+	uint32_t level;
 	struct spw_level *l;
+	int64_t began;
 
 	collect(d);
-	l = &d->store->level[d->store->held[held].tier];
+	level = d->store->held[held].tier;
+	l = &d->store->level[level];
 	if (l->reading || l->deaf)
 		return -EINPROGRESS;
 	l->up = (struct spw_transfer){
@@ -291,11 +296,15 @@ spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 		.len = len, .buf = l->up.buf,
 	};
 	l->reading = true;
+	began = spw_now_ns();
 	spw_apart_move(l->tier, &l->up);
 	while (l->reading && !l->deaf)
 		(void)await(d);
 	*ret_bytes = l->up.buf;
-	return l->reading ? -EINPROGRESS : l->up.err;
+	if (l->reading)
+		return -EINPROGRESS;
+	spw_advice_read(d, level, len, began, l->up.err);
+	return l->up.err;
 }
 
 void

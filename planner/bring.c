@@ -2,6 +2,7 @@
 /* bring.c -- what is below, read from its tier and written home */
 #include <errno.h>
 
+#include "planner/advice.h"
 #include "planner/chunks.h"
 #include "planner/keep.h"
 #include "planner/losses.h"
@@ -31,6 +32,7 @@ write_home(struct spw_job *job)		/* by a worker */
 
 	l->err = spw_load_unpack(l);
 	l->unreadable = l->err < 0;
+	l->began = l->err < 0 ? 0 : spw_now_ns();
 	for (uint64_t done = 0; done < l->len && l->err == 0;) {
 		int64_t r = spw_sys_pwrite(l->fd, bytes + done,
 					   l->len - done, l->at + done);
@@ -66,6 +68,8 @@ unload(struct spw_drainer *d, struct spw_task *task)
 	struct spw_chunk *c = &d->map->chunks[l->chunk];
 
 	SPW_FAILPOINT("bring-written");
+	if (l->began)
+		spw_advice_home(d, l->len, l->began, l->err);
 	if (l->err == 0) {
 		for (uint32_t i = l->bit; i < l->bit + l->nblocks; i++)
 			atomic_fetch_and(&c->below[i / 64],
@@ -192,6 +196,7 @@ bring_row(struct spw_drainer *d, uint32_t chunk, uint32_t *went)
 	}
 	l->file = file;
 	l->len = 0;
+	l->began = 0;
 	l->fd = spw_home_open(d, file);
 	l->err = l->fd < 0 ? l->fd : fill(d, l);
 	if (l->err == -EINPROGRESS) {

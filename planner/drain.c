@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "planner/advice.h"
 #include "planner/chunks.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
@@ -169,7 +170,9 @@ make_room(struct spw_drainer *d)
 	d->starved = !spw_evict(d, false);
 	if (!spw_is_short_of_room(d))
 		return;
+	d->may_pass_home = !d->keeps;
 	(void)spw_spill(d, slots / 8);
+	d->may_pass_home = false;
 	d->starved = !spw_evict(d, true);
 }
 
@@ -212,6 +215,7 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_forget_files(d);
 	spw_store_sweep(d);
 	spw_levels_note(d);
+	spw_advice_tend(d);
 	spw_hurry_look(d);
 	if (spw_store_is_short(d))
 		spw_sync_release_settled(d);
@@ -485,6 +489,12 @@ spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 	if (left.bytes)
 		count_files(map, &left);
 	*ret_left = left;
+}
+
+const char *
+spw_drainer_note(const struct spw_drainer *d, unsigned i)
+{
+	return spw_advice_note(d, i);
 }
 
 bool

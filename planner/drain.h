@@ -27,6 +27,10 @@ struct spw_drain_left {			/* what is not home */
 int spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		      struct spw_drainer **ret_drainer);
 
+/* What the user should be told of its start, a line each; NULL past the
+ * last. */
+const char *spw_drainer_note(const struct spw_drainer *d, unsigned i);
+
 /*
  * Serves for at most ms milliseconds (less if woken): sleeps until something
  * is dirty and its delay has passed, or somebody asks, then works. Returns

@@ -61,6 +61,7 @@ struct spw_run {			/* blocks that leave together */
 	bool busy;			/* with a worker */
 	int fd, err;			/* of its home; what came of it */
 	uint64_t requests, bytes;
+	int64_t began;			/* ns */
 	uint32_t file;
 	uint32_t nblocks, niov, nextents;
 	uint32_t block[SPW_RUN_BLOCKS];
@@ -96,6 +97,7 @@ struct spw_drainer {
 	uint32_t bring_hand;		/* chunk that was brought home last */
 	uint32_t spill_hand;		/* word of the dirty map likewise */
 	bool attending;
+	bool may_pass_home;		/* room may also come from there */
 	struct spw_candidate *sync_found;	/* by block, for fsync */
 	uint64_t *syncing;		/* bitmap: fsyncs under way */
 	uint32_t *sync_tickets;

@@ -2,6 +2,8 @@
 # local.mk -- planner/: what moves next, and where to
 
 planner_sources = \
+	planner/advice.c \
+	planner/advice.h \
 	planner/advisor.c \
 	planner/advisor.h \
 	planner/analyze-format.c \

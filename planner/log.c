@@ -12,6 +12,7 @@ spw_log_begin(struct spw_down *down)
 {
 	down->why = (struct spw_decision){ 0 };
 	down->sent_ns = 0;
+	down->planned = false;
 }
 
 void

@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "planner/drainer.h"
+#include "planner/advice.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/mask.h"
@@ -73,6 +73,7 @@ send_extents(struct spw_job *job)	/* by a worker */
 {
 	struct spw_run *run = (struct spw_run *)job;
 
+	run->began = spw_now_ns();
 	for (uint32_t i = 0; i < run->nextents && run->err == 0; i++) {
 		const struct spw_extent *e = &run->extent[i];
 
@@ -95,6 +96,7 @@ end_run(struct spw_drainer *d, struct spw_task *task)
 	};
 
 	SPW_FAILPOINT("drain-written");
+	spw_advice_home(d, run->bytes, run->began, run->err);
 	atomic_fetch_add(&d->map->seg->requests_home, run->requests);
 	atomic_fetch_add(&d->map->seg->bytes_home, run->bytes);
 	for (uint32_t i = 0; i < run->nblocks; i++) {

@@ -32,16 +32,17 @@ arrive(struct spw_drainer *d, struct spw_down *down)
 		spw_store_lapse(d, held);	/* if nothing was left of it */
 }
 
+/* Blocks from the one numbered `first` in it on are dirty again. */
 static void
-come_back(struct spw_drainer *d, struct spw_down *down)
+come_back(struct spw_drainer *d, struct spw_down *down, uint32_t first)
 {
 	struct spw_key key = { down->file, down->file_gen, 0 };
 
-	for (uint32_t i = 0; i < down->nblocks; i++) {
+	for (uint32_t i = first; i < down->nblocks; i++) {
 		key.number = down->number[i];
 		spw_block_arrive(d, down->block[i], &key, -1, 0);
 	}
-	spw_store_cancel(down);
+	down->nblocks = first;
 }
 
 static void
@@ -58,10 +59,14 @@ copy_blocks(struct spw_drainer *d, const struct spw_down *down, uint8_t *to)
 	}
 }
 
-/* Sends what departed; false: no tier takes it. */
-static bool
+/* Sends what departed, or as much of it as one tier is to have: the rest finds
+ * its own when it departs again. Returns how many blocks went; 0: no tier takes
+ * them. */
+static uint32_t
 send(struct spw_drainer *d, struct spw_down *down, uint64_t length)
 {
+	uint64_t goes = 0;
+	uint32_t nblocks;
 	uint8_t *raw;
 
 	down->over = arrive;
@@ -69,13 +74,18 @@ send(struct spw_drainer *d, struct spw_down *down, uint64_t length)
 	down->o.length = length;
 	down->o.flags = SPW_OBJECT_WHOLE;
 	raw = spw_store_raw(d, down, d->keeps);
-	if (raw)
+	if (raw) {
 		copy_blocks(d, down, raw);
+		goes = spw_store_plan(d, down, d->keeps);
+	}
 	SPW_FAILPOINT("spill-copied");
-	if (raw && spw_store_put(d, down) == 0)
-		return true;
-	come_back(d, down);
-	return false;
+	nblocks = (uint32_t)((goes + SPW_BLOCK_SIZE - 1) >> SPW_BLOCK_SHIFT);
+	come_back(d, down, nblocks);
+	if (goes && spw_store_put(d, down) == 0)
+		return nblocks;
+	come_back(d, down, 0);
+	spw_store_cancel(down);
+	return 0;
 }
 
 /* A dirty block of the file, which need not be among the candidates: they
@@ -118,7 +128,7 @@ send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
 	struct spw_candidate at = row_start(d, *c);
 	uint64_t chunk = c->key.number / SPW_CHUNK_BLOCKS, length = 0;
 	struct spw_block_state state;
-	uint32_t i = 0;
+	uint32_t i = 0, went;
 
 	down->file = c->key.file;
 	down->file_gen = c->key.file_gen;
@@ -138,11 +148,9 @@ send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
 		spw_store_cancel(down);
 		return 1;
 	}
-	*ret_went += down->nblocks;
-	if (!send(d, down, length)) {
-		*ret_full = true;
-		*ret_went -= down->nblocks;
-	}
+	went = send(d, down, length);
+	*ret_went += went;
+	*ret_full = !went;
 	return i;
 }
 

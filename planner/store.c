@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "planner/advice.h"
 #include "planner/held.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -202,9 +203,11 @@ spw_store_open(struct spw_drainer *d)
 	for (unsigned i = 0; r == 0 && i < list->n; i++)
 		if (list->tier[i].kind != SPW_KIND_RAM)
 			open_level(d, list, &list->tier[i], number++);
-	free(list);
 	if (r == 0)
 		r = allocate_transfers(d->store);
+	if (r == 0 && d->store->nlevels)
+		spw_advice_open(d, list);
+	free(list);
 	if (r == 0)
 		r = spw_held_find(d);
 	spw_levels_note(d);
@@ -223,6 +226,7 @@ spw_store_close(struct spw_drainer *d)
 	if (s->nmarks)
 		(void)spw_store_sync(d);	/* and with it they go */
 	spw_pack_close(&s->crew);
+	spw_advice_close(d);
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		kept |= spw_apart_close(s->level[i].tier,
 					!spw_held_any(d, i)) == -ETIMEDOUT;
@@ -353,6 +357,85 @@ spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 	return NULL;
 }
 
+/* Tiers that could take some of it, a bit each. */
+static uint64_t
+usable(struct spw_drainer *d, bool durable)
+{
+	struct spw_store *s = d->store;
+	uint64_t tiers = 0;
+
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		if (!s->level[i].deaf &&
+		    s->level[i].shunned_until <= spw_now_ms() &&
+		    (!durable || spw_apart_is_durable(s->level[i].tier)))
+			tiers |= 1ull << i;
+	return tiers;
+}
+
+/* All of it, or what a piece of the plan takes of it: whole blocks. */
+static uint64_t
+bytes_of(const struct spw_down *down, const struct spw_advice *a, unsigned i)
+{
+	uint64_t n = a->n > 1 ? a->piece[i].bytes : down->o.length;
+
+	return a->n > 1 ? SPW_MAX(n / SPW_BLOCK_SIZE, 1u) * SPW_BLOCK_SIZE : n;
+}
+
+static void
+shorten(struct spw_down *down, uint64_t bytes)
+{
+	const uint8_t *from = raw_bytes(down);
+
+	if (bytes >= down->o.length)
+		return;
+	down->o.length = bytes;
+	memmove(raw_bytes(down), from, bytes);	/* a shorter head */
+}
+
+/* A tier that turns out to have no room is left out. */
+static bool
+ask(struct spw_drainer *d, const struct spw_down *down, bool durable,
+    struct spw_advice *ret, unsigned *ret_piece)
+{
+	uint64_t tiers = usable(d, durable);
+
+	while (tiers && spw_advice_ask(d, down, raw_bytes(down), tiers, ret)) {
+		unsigned i = *ret_piece = spw_advice_first(d, ret);
+
+		if (i == ret->n ||
+		    !refuses(d, ret->piece[i].tier, false,
+			     spw_object_bound(down->o.path_len,
+					      bytes_of(down, ret, i)) +
+			     SPW_TIER_ALIGN))
+			return true;
+		tiers &= ~(1ull << ret->piece[i].tier);
+	}
+	return false;
+}
+
+uint64_t
+spw_store_plan(struct spw_drainer *d, struct spw_down *down, bool durable)
+{
+	const struct spw_store *s = d->store;
+	struct spw_advice advice;
+	unsigned i;
+
+	if ((s->nlevels == 1 && s->level[0].pinned) ||
+	    !ask(d, down, durable, &advice, &i))
+		return down->o.length;
+	if (i == advice.n) {
+		spw_advice_take(d, &advice, 0, down);
+		give_back_cut(d, down);
+		spw_log_through(d, down);
+		return 0;
+	}
+	spw_advice_take(d, &advice, i, down);
+	shorten(down, bytes_of(down, &advice, i));
+	down->reserved = spw_object_bound(down->o.path_len, down->o.length) +
+			 SPW_TIER_ALIGN;
+	return down->o.length;
+}
+
 void
 spw_store_send(struct spw_drainer *d, struct spw_down *down)
 {
@@ -363,6 +446,7 @@ spw_store_send(struct spw_drainer *d, struct spw_down *down)
 	down->x.user = down;
 	down->sent = true;
 	down->sent_ns = spw_now_ns();
+	spw_advice_sent(d, down);
 	spw_apart_move(l->tier, &down->x);
 	l->unsynced = true;
 	SPW_FAILPOINT("store-submitted");
@@ -376,13 +460,14 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 
 	if (l->pinned)
 		down->why.why |= SPW_WHY_PINNED;
+	if (!down->planned)
+		down->pack.pack = l->pack;
 	down->pack.o = &down->o;
-	down->pack.pack = l->pack;
 	down->pack.raw = raw_bytes(down);
 	down->pack.to = down->x.buf;
 	down->pack.cap = s->bound;
 	/* Sums alone take less time than two changes of thread. */
-	if (l->pack.codec == SPW_CODEC_NONE) {
+	if (down->pack.pack.codec == SPW_CODEC_NONE) {
 		spw_pack_now(&s->crew, &down->pack);
 	} else if (spw_pack_start(&s->crew, &down->pack)) {
 		l->reserved += down->reserved;

@@ -3,6 +3,7 @@
 #ifndef SPW_PLANNER_STORE_H
 #define SPW_PLANNER_STORE_H
 
+#include "planner/choice.h"
 #include "planner/drainer.h"
 #include "planner/pack.h"
 #include "shm/tierspec.h"
@@ -31,6 +32,9 @@ struct spw_down {			/* an object on its way down */
 	void (*over)(struct spw_drainer *d, struct spw_down *down);
 	uint64_t reserved;		/* of its tier, until it is submitted */
 	struct spw_decision why;
+	struct spw_stream stream;	/* what the planner called it, */
+	uint8_t choice;			/* and how it is to be packed */
+	bool planned;
 	int64_t sent_ns;		/* when it was submitted */
 	bool busy;
 	bool sent;
@@ -69,6 +73,7 @@ struct spw_load {			/* blocks of a chunk, read from a tier */
 	uint32_t file, chunk, bit, nblocks;
 	int fd, err;
 	uint64_t at, len;		/* in the file */
+	int64_t began;			/* ns; of its write home */
 	uint8_t *buf;			/* len bytes, from skip on */
 	uint64_t skip;
 	struct spw_object *o;		/* a head of its own */
@@ -115,6 +120,7 @@ struct spw_store {
 	bool inherited;			/* what a predecessor dropped may not
 					 * be durable yet */
 	struct spw_pack_crew crew;
+	struct spw_counsel *counsel;	/* see advice.h; NULL: none */
 	struct spw_bell *bell;
 	struct spw_down *down;		/* as many more for each tier: it may
 					 * keep them for long */
@@ -148,10 +154,17 @@ struct spw_down *spw_store_begin(struct spw_drainer *d);
 /* Gives it back unused. */
 void spw_store_cancel(struct spw_down *down);
 
-/* Chooses the tier, durable: of those that survive a reboot, and returns
- * where o.length raw bytes go until the put. NULL: no tier takes it. */
+/* Describes the object, chooses the first tier that takes it, durable: of those
+ * that survive a reboot, and returns where o.length raw bytes go until the
+ * put. NULL: no tier takes it. */
 uint8_t *spw_store_raw(struct spw_drainer *d, struct spw_down *down,
 		       bool durable);
+
+/* The raw bytes are there: lets the planner choose tier and packing. Returns
+ * how many bytes, from the first on, go there, in whole blocks; the object is
+ * that long from now on. 0: it had better go home. */
+uint64_t spw_store_plan(struct spw_drainer *d, struct spw_down *down,
+			bool durable);
 
 /* Packs them, by a worker, and sends them; over is called when it is reaped,
  * err says how it went. If this fails, over is not called. */

@@ -509,3 +509,14 @@ spw_config_workers(const struct spw_config *cfg)
 
 	return number[cfg->workers];	/* in the order of the words */
 }
+
+uint64_t
+spw_config_weights(const struct spw_config *cfg)
+{
+	struct spw_weights w;
+	char why[SPW_WEIGHTS_WHY];
+
+	if (spw_weights_parse(cfg->weights, &w, why, sizeof(why)) < 0)
+		return 0;
+	return spw_weights_pack(&w);
+}

@@ -130,6 +130,9 @@ int spw_config_check(const struct spw_config *cfg, struct spw_tierlist *list,
 /* The threads that pack, as the segment has it. */
 uint32_t spw_config_workers(const struct spw_config *cfg);
 
+/* The weights in one word, likewise. */
+uint64_t spw_config_weights(const struct spw_config *cfg);
+
 /*
  * The file for the seed: cfg->seed or, if it is empty, spillway/seed.json in
  * XDG_CACHE_HOME or ~/.cache; /dev/null is none.  False: there is none.

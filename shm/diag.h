@@ -56,6 +56,7 @@
 	C(E176) /* libspillway cannot be preloaded from where it is */ \
 	C(E177) /* program not found or not executable */ \
 	C(W178) /* receipt cannot be written */ \
+	C(W179) /* the planner's seed or a codec cannot be used */ \
 	C(E180) /* tier not understood */ \
 	C(E181) /* unknown tier kind */ \
 	C(E182) /* tier kind not built in */ \

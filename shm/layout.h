@@ -121,6 +121,7 @@
 #define SPW_PROC_PINS	8			/* files a process keeps mapped */
 #define SPW_CHUNK_BLOCKS 256			/* blocks a chunk stands for */
 #define SPW_SEG_TIERS	4096			/* text of the tiers, with NUL */
+#define SPW_SEG_SEED	1024			/* path of the seed, with NUL */
 #define SPW_SEG_LEVELS	16			/* tiers below memory */
 #define SPW_SEG_LOSSES	32			/* that are told one by one */
 #define SPW_LOSS_WHERE	224
@@ -434,6 +435,7 @@ struct spw_seg_fixed {			/* set once, under the checksum */
 	uint32_t margin_ms;		/* home so long before that */
 	uint32_t keep;			/* files stay in tiers at the end */
 	char tiers[SPW_SEG_TIERS];	/* below memory, expanded; or empty */
+	char seed[SPW_SEG_SEED];	/* of the planner, a path; or empty */
 	struct spw_table tables[SPW_POOL_COUNT];
 };
 
@@ -490,6 +492,7 @@ struct spw_seg {
 	_Atomic uint32_t durable;	/* a tier below survives a reboot */
 	_Atomic uint64_t sequence;	/* of the youngest object */
 	_Atomic uint64_t decisions;	/* so far; the last are in the ring */
+	_Atomic uint64_t weights;	/* of the planner, see weights.h */
 	_Atomic int64_t hurry_until;	/* ms: until then nothing rests */
 	_Atomic uint32_t save_asked;	/* tickets: put all that is not home */
 	_Atomic uint32_t save_done;	/* into durable tiers; served so far */

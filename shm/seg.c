@@ -220,7 +220,8 @@ is_sound(const struct spw_seg_fixed *f)
 	       fits(f, f->decisions_off, sizeof(struct spw_decision) *
 		    (uint64_t)f->ndecisions) &&
 	       memchr(f->job, '\0', sizeof(f->job)) &&
-	       memchr(f->tiers, '\0', sizeof(f->tiers));
+	       memchr(f->tiers, '\0', sizeof(f->tiers)) &&
+	       memchr(f->seed, '\0', sizeof(f->seed));
 }
 
 static void
@@ -431,7 +432,7 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 		.ends = req->ends, .margin_ms = req->margin_ms,
 		.keep = req->keep,
 	};
-	struct spw_text job, tiers;
+	struct spw_text job, tiers, seed;
 	char *base;
 	int r;
 
@@ -439,7 +440,9 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 	spw_text_put(&job, req->job);
 	spw_text_init(&tiers, f.tiers, sizeof(f.tiers));
 	spw_text_put(&tiers, req->tiers ? req->tiers : "");
-	if (tiers.cut)
+	spw_text_init(&seed, f.seed, sizeof(f.seed));
+	spw_text_put(&seed, req->seed ? req->seed : "");
+	if (tiers.cut || seed.cut)
 		return -ENAMETOOLONG;
 	spw_seg_boot_id(f.boot_id);
 	lay_out(&f, req);
@@ -452,6 +455,8 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 	r = fill(map, fd, base, &f);
 	if (r < 0)
 		spw_sys_munmap(base, f.size);
+	else
+		atomic_store(&map->seg->weights, req->weights);
 	return r;
 }
 

@@ -60,6 +60,8 @@ struct spw_seg_request {
 	uint32_t margin_ms;
 	bool keep;
 	const char *tiers;		/* those below memory; NULL: none */
+	const char *seed;		/* of the planner; NULL: none */
+	uint64_t weights;		/* likewise, see weights.h */
 	uint64_t below;			/* bytes they may hold together */
 };
 

@@ -51,6 +51,12 @@ SPILLWAY_API int spillway_query(int fd, struct spillway_info *ret_info);
  * file is not managed. */
 SPILLWAY_API int spillway_pin(int fd, int pin);
 
+/* What packing is for on the way to the tiers of this job, from now on and for
+ * all of its programs: "async", "archive", "read-after-write", "balanced", or
+ * three shares, see spillway_weigh. 0, or -1 with EINVAL, or ENOENT where the
+ * job has no segment and none can be made. */
+SPILLWAY_API int spillway_weigh_job(const char *weights);
+
 #define SPILLWAY_ENGINE __attribute__((visibility("default")))
 
 /* Bytes that spillway_compress needs at most for n; 0: n is too many. */

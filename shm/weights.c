@@ -148,3 +148,35 @@ spw_weights_parse(const char *text, struct spw_weights *ret, char *why,
 	*ret = w;
 	return 0;
 }
+
+enum { SHARE_BITS = 20, WORD_BITS = 21 };
+
+#define WHOLE ((uint64_t)1 << SHARE_BITS)
+#define MASK (((uint64_t)1 << WORD_BITS) - 1)
+
+static uint64_t
+put_bits(double share, unsigned place)
+{
+	return (uint64_t)(share * (double)WHOLE + 0.5) << place * WORD_BITS;
+}
+
+uint64_t
+spw_weights_pack(const struct spw_weights *w)
+{
+	return put_bits(w->compress, 0) | put_bits(w->ratio, 1) |
+	       put_bits(w->decompress, 2);
+}
+
+void
+spw_weights_unpack(uint64_t word, struct spw_weights *ret)
+{
+	double c = (double)(word & MASK);
+	double r = (double)(word >> WORD_BITS & MASK);
+	double d = (double)(word >> 2 * WORD_BITS);
+	double sum = c + r + d;
+
+	if (sum < (double)WHOLE - 2 || sum > (double)WHOLE + 2)
+		(void)spw_weights_parse("balanced", ret, NULL, 0);
+	else
+		*ret = (struct spw_weights){ c / sum, r / sum, d / sum };
+}

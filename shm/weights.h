@@ -5,7 +5,9 @@
 #define SPW_SHM_WEIGHTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
+#define SPW_WEIGHTS_WHY 128		/* room for a line why not */
 #define SPW_WEIGHTS_LEN 64		/* bytes of a text, with its end */
 
 /* Three shares of one whole.  What each of them weighs is in
@@ -31,5 +33,11 @@ int spw_weights_parse(const char *text, struct spw_weights *ret, char *why,
  * to exactly 1, as 0.333 three times does not.
  */
 int spw_weights_check(struct spw_weights *w, char *why, size_t cap);
+
+/* The three in one word, to a millionth, so that one store changes them; any
+ * word that is none of these is balanced.
+ */
+uint64_t spw_weights_pack(const struct spw_weights *w);
+void spw_weights_unpack(uint64_t word, struct spw_weights *ret);
 
 #endif

@@ -245,6 +245,8 @@ tests_scripts = \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/native-link.sh \
+	tests/plan-choice.sh \
+	tests/plan-weigh.sh \
 	tests/powercut-bb.sh \
 	tests/powercut-chance.sh \
 	tests/powercut-control.sh \

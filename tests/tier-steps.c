@@ -20,6 +20,7 @@
  *	open:FILE				makes it, if need be
  *	fsync:FILE, close:FILE, save:FILE:NAME	NAME is a plain copy
  *	set:MOUNT:KNOB=VALUE			of slowfs
+ *	weigh:WEIGHTS				spillway_weigh_job
  *	sleep:MILLISECONDS
  *	call:NAME				tells NAME and waits for
  *						NAME.over to be there
@@ -30,6 +31,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "shm/spillway.h"
 #include "tests/told.h"
 
 enum { FILES = 8, WORDS = 8, TRIES = 50, LARGEST = 256 << 20 };
@@ -71,18 +73,21 @@ number(const char *text)
 	return *end == 'M' ? n << 20 : *end == 'K' ? n << 10 : n;
 }
 
-/* No two places and no two seeds have the same bytes: numbers of 8 bytes, of
- * which seeds from 1000 on leave the upper ones as they are. */
+/* No two places and no two seeds have the same bytes: numbers of 8 bytes.
+ * Seeds from 1000 on count, those from 2000 on are words out of 256. */
 static uint8_t
 byte_at(size_t seed, size_t at)
 {
 	uint64_t h = (at / 8 + 1) * 0x9e3779b97f4a7c15ull ^
 		     (seed + 1) * 0xc2b2ae3d27d4eb4full;
 
-	if (seed >= 1000)
+	if (seed >= 1000 && seed < 2000)
 		return (uint8_t)((at / 8 + seed) >> at % 8 * 8);
 	h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
 	h ^= h >> 32;
+	if (seed >= 2000)
+		return at % 8 == 7 ? ' '
+		       : (uint8_t)('a' + (h % 256 + 1) * (at % 8 + 1) % 23);
 	return (uint8_t)(h >> at % 8 * 8);
 }
 
@@ -262,6 +267,10 @@ do_step(char **word)
 		if (setxattr(word[1], "user.slowfs", word[2],
 			     strlen(word[2]), 0) < 0)
 			told_die(word[2]);
+	} else if (!strcmp(*word, "weigh")) {
+		printf("weigh %s = %s\n", word[1], !spillway_weigh_job ? "none"
+		       : spillway_weigh_job(word[1]) == 0 ? "0"
+		       : strerrorname_np(errno));
 	} else if (!strcmp(*word, "sleep")) {
 		usleep((useconds_t)number(word[1]) * 1000);
 	} else if (!strcmp(*word, "call")) {

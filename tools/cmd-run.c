@@ -167,6 +167,22 @@ find_library(struct run *r)
 	return say(r, &d, FAILED);
 }
 
+/* What the planner lacks: it does without. */
+static void
+tell_notes(const struct run *r)
+{
+	struct spw_diag d;
+
+	for (unsigned i = 0; i < 2 && !r->args.cfg.quiet; i++) {
+		if (!r->keeper.note[i][0])
+			continue;
+		spw_diag_begin(&d, SPW_WARNING, SPW_W179);
+		spw_diag_subject(&d, "planner");
+		spw_diag_cause(&d, "%s", r->keeper.note[i]);
+		spw_diag_print(&d, r->args.color, STDERR_FILENO);
+	}
+}
+
 static int
 enter_segment(struct run *r, char **envp)
 {
@@ -180,8 +196,10 @@ enter_segment(struct run *r, char **envp)
 	if (spw_join(cfg, &r->tiers, &r->joined, &d) < 0)
 		return say(r, &d, FAILED);
 	err = spw_keeper_start(&r->keeper, &r->joined.map, SPW_HOST_RUN);
-	if (!err)
+	if (!err) {
+		tell_notes(r);
 		return -1;
+	}
 	spw_segment_part(&r->joined.map, r->joined.proc);
 	spw_diag_begin(&d, SPW_ERROR, SPW_E151);
 	spw_diag_subject(&d, "segment %e", cfg->job);

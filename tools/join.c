@@ -194,6 +194,7 @@ spw_join(struct spw_config *cfg, const struct spw_tierlist *tiers,
 	 struct spw_joined *ret, struct spw_diag *ret_diag)
 {
 	char base[SPW_JOB_MAX + 1], below[SPW_SEG_TIERS];
+	char seed[SPW_SEG_SEED];
 	uint64_t bytes = ram_bytes(tiers);
 	struct spw_seg_request req = {
 		.dir = cfg->shm_dir, .job = cfg->job, .bytes = bytes,
@@ -203,6 +204,8 @@ spw_join(struct spw_config *cfg, const struct spw_tierlist *tiers,
 		.margin_ms = (uint32_t)(cfg->drain_margin / 1000000),
 		.keep = cfg->at_exit == SPW_AT_EXIT_KEEP,
 		.tiers = below, .below = spw_tierspec_below(tiers),
+		.weights = spw_config_weights(cfg),
+		.seed = spw_config_seed(cfg, environ, seed) ? seed : NULL,
 	};
 
 	if (spw_tierspec_write(tiers, below, sizeof(below)) < 0)

@@ -3,6 +3,7 @@
 #include "tools/keeper.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <signal.h>
 
 #include "shm/gate.h"
@@ -44,6 +45,12 @@ begin(struct spw_keeper *k)
 	struct spw_drainer *d = NULL;
 
 	k->result = spw_drainer_start(k->map, k->host, &d);
+	for (unsigned i = 0; d && i < 2; i++) {
+		const char *note = spw_drainer_note(d, i);
+
+		snprintf(k->note[i], sizeof(k->note[i]), "%s",
+			 note ? note : "");
+	}
 	atomic_store(&k->serving, d != NULL);
 	sem_post(&k->tried);
 	return d;

@@ -19,6 +19,7 @@ struct spw_keeper {
 	pthread_t thread;
 	sem_t tried;			/* the first attempt is over: */
 	int result;			/* what came of it */
+	char note[2][256];		/* to be told; or empty */
 	_Atomic bool serving;		/* has the office now */
 	_Atomic bool leaving;
 	bool remove, removed;
