@@ -16,6 +16,7 @@
 #include "planner/trial.h"
 #include "planner/ways.h"
 #include "tests/analyze-data.h"
+#include "tiers/filter.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -32,7 +33,7 @@ struct stream {
 	char name[40];
 	uint8_t *data;
 	bool is_steady;			/* all blocks are alike */
-	struct spw_traits traits;
+	struct spw_traits traits[BLOCKS];	/* as the advisor sees them */
 	struct figures is[BLOCKS][SPW_CHOICES_MAX];
 };
 
@@ -76,12 +77,14 @@ pack_once(const uint8_t *data, const struct spw_object_pack *pack,
 static void
 measure(struct stream *s, unsigned block, unsigned way)
 {
-	struct spw_object_pack pack = spw_ways_pack(&ways.at[way], &s->traits);
+	struct spw_object_pack pack =
+		spw_ways_pack(&ways.at[way], &s->traits[block]);
 	struct figures *f = &s->is[block][way], again;
+	const struct spw_filter_spec filter = { pack.filter, pack.width };
 
 	*f = (struct figures){ .stored = BLOCK, .known = true };
-	if (!way)
-		return;
+	if (!way || (filter.id && !spw_filter_is_known(&filter)))
+		return;			/* of no use: as raw */
 	pack_once(s->data + (size_t)block * BLOCK, &pack, f);
 	for (int i = 0; i < 2 && ways.speed[way] >= QUICK; i++) {
 		pack_once(s->data + (size_t)block * BLOCK, &pack, &again);
@@ -134,7 +137,9 @@ add_stream(const char *name)
 static void
 finish_stream(struct stream *s)
 {
-	spw_analyze(s->data, BLOCK, BLOCK, NULL, &s->traits);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		spw_analyze(s->data + (size_t)i * BLOCK, BLOCK, BLOCK, NULL,
+			    &s->traits[i]);
 }
 
 static void
@@ -249,7 +254,7 @@ cost_of(const struct figures *f, double bw)
 static double
 oracle(struct stream *s, unsigned block, double bw)
 {
-	uint64_t fit = spw_ways_fit(&ways, &s->traits);
+	uint64_t fit = spw_ways_fit(&ways, &s->traits[block]);
 	double best = cost_of(figures_of(s, block, 0), bw);
 
 	for (unsigned w = 1; w < ways.n; w++)
