@@ -12,7 +12,12 @@
 #include "shm/sys.h"
 #include "shm/util.h"
 
-enum { RIGHTS = 0777, NOTICE = 4096 };
+enum {
+	RIGHTS = 0777, NOTICE = 4096,
+	GRAIN = 1 << 20,		/* no file system allocates more at once */
+};
+
+static const char nothing[NOTICE];
 
 static const char *const states[] = {
 	[SPW_STUB_KEPT] = "kept", [SPW_STUB_COMING] = "coming",
@@ -238,11 +243,26 @@ spw_stub_end(int fd, const struct spw_stub *s)
 	return r < 0 && r != -ENODATA ? r : sync_file(fd);
 }
 
+/* The block that has the notice may be larger, and reads as zeros. */
+static bool
+has_more(int fd, uint64_t size)
+{
+	char got[NOTICE];
+
+	for (uint64_t at = NOTICE; at < size && at < GRAIN; at += NOTICE) {
+		int64_t n = spw_sys_pread(fd, got, NOTICE, at);
+
+		if (n < 0 || memcmp(got, nothing, (size_t)n))
+			return true;
+	}
+	return size > GRAIN &&
+	       spw_sys_lseek(fd, GRAIN, SEEK_DATA) != -ENXIO;
+}
+
 /* Nothing but the notice, or not even that, and holes. */
 bool
 spw_stub_is_changed(int fd, const struct spw_stub *s)
 {
-	static const char nothing[NOTICE];
 	char want[NOTICE] = "", got[NOTICE] = "";
 	uint64_t len = make_notice(s, want);
 	struct stat st;
@@ -255,7 +275,5 @@ spw_stub_is_changed(int fd, const struct spw_stub *s)
 	return spw_sys_fstat(fd, &st) < 0 || (uint64_t)st.st_size != s->size ||
 	       n < 0 || (memcmp(got, want, NOTICE) &&
 			 memcmp(got, nothing, NOTICE)) ||
-	       (s->size > NOTICE &&
-		spw_syscall(SYS_lseek, fd, NOTICE, SEEK_DATA, 0, 0, 0) !=
-		-ENXIO);
+	       has_more(fd, s->size);
 }

@@ -412,16 +412,30 @@ show(const struct note *n)
 	exit(1);
 }
 
+/* The youngest mark: objects up to it are home, and count no more. */
+static uint64_t
+home_of(const struct note *n)
+{
+	uint64_t seq = 0;
+
+	for (unsigned i = 0; i < nfound; i++)
+		if (found[i].o.ino == n->ino &&
+		    found[i].o.flags & SPW_OBJECT_HOME &&
+		    found[i].o.seq > seq)
+			seq = found[i].o.seq;
+	return seq;
+}
+
 static void
 check_file(struct spw_tier *t, int no)
 {
 	struct note *n = &notes[no];
 	static uint8_t image[SIZE];
-	uint64_t size = n->base_size;
+	uint64_t size = n->base_size, home = home_of(n);
 
 	memcpy(image, n->base, SIZE);
 	for (unsigned i = 0; i < nfound; i++)
-		if (found[i].o.ino == n->ino)
+		if (found[i].o.ino == n->ino && found[i].o.seq > home)
 			apply(t, &found[i], image, &size);
 	for (uint64_t i = 0; i < SIZE; i++) {
 		if (image[i] == n->safe[i] ||

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # plan-choice.sh -- without a pinned codec the planner chooses: what packs well
-# is packed, what does not stays raw, whoever drains; and it learns for later
+# is packed, what does not stays raw, with workers or without; and it learns
 
 . tests/functions.sh
 requires python3 --version
