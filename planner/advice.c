@@ -3,8 +3,10 @@
 #include "planner/advice.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "planner/seed.h"
 #include "shm/util.h"
 #include "shm/weights.h"
 
@@ -61,18 +63,40 @@ is_guessed(enum spw_tierspec_kind kind)
 	       guess[kind].write_bw > 0;
 }
 
-static int
-add_tier(struct spw_counsel *c, enum spw_tierspec_kind kind,
-	 uint64_t capacity, uint64_t choices)
+/* As a profile of this machine found it, or else as its kind is. */
+static void
+expect(const struct spw_drainer *d, enum spw_tierspec_kind kind,
+       const char *place, struct spw_monitored *tier)
 {
 	unsigned k = is_guessed(kind) ? kind : SPW_KIND_BB;
-	const struct spw_monitored tier = {
+	char name[SPW_SEED_NAME_MAX];
+	struct spw_seed_tier known;
+
+	tier->write_bw = guess[k].write_bw;
+	tier->read_bw = guess[k].read_bw;
+	tier->latency = guess[k].latency;
+	if (!place || !d->map->fixed.seed[0] ||
+	    snprintf(name, sizeof(name), "%s:%s", spw_tierspec_kind_name(kind),
+		     place) >= (int)sizeof(name) ||
+	    spw_seed_tier(d->map->fixed.seed, name, &known) < 0)
+		return;
+	tier->write_bw = known.write;
+	tier->read_bw = known.read;
+	tier->latency = known.latency;
+}
+
+/* place NULL: home. */
+static int
+add_tier(struct spw_drainer *d, struct spw_counsel *c,
+	 enum spw_tierspec_kind kind, const char *place, uint64_t capacity,
+	 uint64_t choices)
+{
+	struct spw_monitored tier = {
 		/* The file system is not asked: it may not answer. */
 		.dir = NULL, .capacity = capacity, .choices = choices,
-		.write_bw = guess[k].write_bw, .read_bw = guess[k].read_bw,
-		.latency = guess[k].latency,
 	};
 
+	expect(d, kind, place, &tier);
 	return spw_advisor_add(c->advisor, &tier);
 }
 
@@ -96,12 +120,13 @@ add_tiers(struct spw_drainer *d, struct spw_counsel *c,
 		const struct spw_tierspec *spec = &list->tier[l->number];
 		struct spw_codec_choice pin = pin_of(l);
 
-		r = add_tier(c, spec->kind, spec->capacity,
+		r = add_tier(d, c, spec->kind,
+			     spw_tierspec_place(list, spec), spec->capacity,
 			     spw_advisor_choices(c->advisor, l->pinned
 						 ? &pin : NULL));
 	}
 	c->home = s->nlevels;
-	return r < 0 ? r : add_tier(c, SPW_KIND_RAM, UINT64_MAX,
+	return r < 0 ? r : add_tier(d, c, SPW_KIND_RAM, NULL, UINT64_MAX,
 				    SPW_CHOICES_RAW);
 }
 

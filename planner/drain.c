@@ -184,6 +184,7 @@ spw_attend(struct spw_drainer *d)
 	d->attending = true;
 	d->starved = false;
 	spw_store_stamp(d);
+	spw_levels_note(d);
 	spw_fetch_serve(d);
 	spw_sync_serve(d);
 	spw_sync_save(d);

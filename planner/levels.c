@@ -4,6 +4,8 @@
 
 #include "planner/store.h"
 
+enum { NOTE_MS = 100 };
+
 static_assert(SPW_TIERS_MAX <= SPW_SEG_LEVELS, "a level for every tier");
 
 void
@@ -43,8 +45,12 @@ void
 spw_levels_note(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
+	int64_t now = spw_now_ms();
 
-	for (uint32_t i = 0; s && i < s->nlevels; i++) {
+	if (!s || now - s->noted < NOTE_MS)
+		return;
+	s->noted = now;
+	for (uint32_t i = 0; i < s->nlevels; i++) {
 		struct spw_seg_level *l =
 			&d->map->seg->levels[s->level[i].number];
 		struct spw_tier_space space;

@@ -114,7 +114,7 @@ struct spw_store {
 	uint32_t nheld, held_cap, held_free;
 	uint32_t *of_file;		/* first held, by file */
 	struct spw_places **places;	/* by chunk */
-	int64_t stamped;		/* ms */
+	int64_t stamped, noted;		/* ms */
 	struct spw_marked *marks;
 	uint32_t nmarks, marks_cap;
 	bool inherited;			/* what a predecessor dropped may not

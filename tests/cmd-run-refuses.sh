@@ -75,7 +75,7 @@ fi
 fails_with 2 "$spillway" statsu 2>err
 grep -q 'did you mean status?' err || fail "$(cat err)"
 fails_with 2 "$spillway" 2>/dev/null
-fails_with 2 "$spillway" status --tiers ram@1G 2>/dev/null
+fails_with 2 "$spillway" status --receipt out 2>/dev/null
 fails_with 2 "$spillway" drain --timeout 5 2>/dev/null
 fails_with 3 "$spillway" status none-such 2>/dev/null
 fails_with 3 "$spillway" drain none-such 2>/dev/null

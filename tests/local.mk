@@ -246,6 +246,7 @@ tests_scripts = \
 	tests/module-missing.sh \
 	tests/native-link.sh \
 	tests/plan-choice.sh \
+	tests/plan-profile.sh \
 	tests/plan-weigh.sh \
 	tests/powercut-bb.sh \
 	tests/powercut-chance.sh \
