@@ -82,6 +82,10 @@ grep -q '^keep: 5 files of .* kept in its tiers: spillway stage out$' out ||
 	fail "$(cat out)"
 "$spillway" clean -y --tiers "$tiers" >out
 grep -q 'nothing to clean' out || fail "$(cat out)"
+"$spillway" place big >out
+grep -q '^big: 5.* MiB, kept in nvme:.* on .*, in [0-9]* objects$' out ||
+	fail "$(cat out)"
+"$spillway" place --json big | grep -q '"kept"' || fail "place --json"
 "$spillway" fsck --tiers "$tiers" >out || fail "$(cat out)"
 grep -q ': 0 damaged, 5 files kept there$' out || fail "$(cat out)"
 is_stub big

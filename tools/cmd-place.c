@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "planner/stub.h"
 #include "shm/sys.h"
 #include "tiers/codec.h"
 #include "tools/chosen.h"
@@ -240,6 +241,46 @@ blame_file(struct request *req, const char *path, int err)
 	req->status = SPW_EXIT_PARTLY;
 }
 
+/* One that was left in the tiers at the end of its job. */
+static bool
+is_kept(const char *path, const struct stat *st, struct spw_stub *ret)
+{
+	int fd;
+
+	if (st->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO))
+		return false;		/* costs nothing for others */
+	fd = spw_stub_open(path, ret);
+	if (fd >= 0)
+		spw_sys_close(fd);
+	return fd >= 0 && ret->state != SPW_STUB_HOME;
+}
+
+static void
+put_kept(struct request *req, const char *path, const struct spw_stub *stub)
+{
+	char size[SPW_SHOW_MAX];
+
+	if (!req->json) {
+		spw_show_name(stdout, path);
+		printf(": %s, kept in %s on %s, in %" PRIu32 " objects\n",
+		       spw_show_size(stub->size, size), stub->tiers,
+		       stub->host, stub->objects);
+		return;
+	}
+	spw_json_open(&req->j, NULL, '{');
+	spw_json_string(&req->j, "path", path);
+	spw_json_number(&req->j, "size", stub->size);
+	spw_json_open(&req->j, "kept", '{');
+	spw_json_string(&req->j, "tiers", stub->tiers);
+	spw_json_string(&req->j, "host", stub->host);
+	spw_json_string(&req->j, "share", stub->share);
+	spw_json_number(&req->j, "objects", stub->objects);
+	spw_json_close(&req->j, '}');
+	spw_json_open(&req->j, "parts", '[');
+	spw_json_close(&req->j, ']');
+	spw_json_close(&req->j, '}');
+}
+
 /* The segment that knows most of it: one that holds bytes, or any. */
 static void
 place_file(struct request *req, const struct spw_chosen *c, const char *path)
@@ -247,6 +288,7 @@ place_file(struct request *req, const struct spw_chosen *c, const char *path)
 	struct spw_parts parts;
 	const char *job = NULL;
 	struct spw_file_id id;
+	struct spw_stub stub;
 	struct stat st;
 	int r = spw_sys_fstatat(AT_FDCWD, path, &st, 0);
 
@@ -263,6 +305,10 @@ place_file(struct request *req, const struct spw_chosen *c, const char *path)
 			job = c->list[i].job;
 			r = spw_parts_find(&c->list[i].map, &id, &parts);
 		}
+	if (r == -ENOENT && is_kept(path, &st, &stub)) {
+		put_kept(req, path, &stub);
+		return;
+	}
 	if (r == -ENOENT) {
 		job = NULL;
 		r = spw_parts_at_home((uint64_t)st.st_size, &parts);
