@@ -356,6 +356,7 @@ tests_helpers = \
 	tests/bench-engine \
 	tests/bench-filter \
 	tests/bench-front \
+	tests/bench-fsync \
 	tests/bench-predict \
 	tests/bench-tier \
 	tests/call-errors \
@@ -445,6 +446,7 @@ tests_agent_host_LDADD =
 tests_append_extend_LDADD =
 tests_pinned_LDADD =
 tests_ring_forms_LDADD =
+tests_bench_fsync_LDADD =
 tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =
