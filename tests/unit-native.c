@@ -123,7 +123,8 @@ test_ends(struct buffers *b)
 	CHECK(spillway_decompressed_size(b->packed, n + 1) == -1);
 	CHECK(errno == EBADMSG);
 	errno = 0;
-	CHECK(spillway_compress(b->packed, n - 1, b->data, MOST) == -1);
+	/* What was learned since may pack smaller, but not so small. */
+	CHECK(spillway_compress(b->packed, n / 8, b->data, MOST) == -1);
 	CHECK(errno == ENOSPC);
 	/* twice the same is not twice as much */
 	half = round_trip(b, 1000);
