@@ -35,8 +35,9 @@ well=write:a:1000:0:24M:1M
 badly=write:a:1:0:24M:1M
 
 spilled_flags=(--tiers "$tiers" --include "$mount")
+# While the advisor saves, some go down as they are.
 steps $well
-[ $((stored * 10)) -lt $down ] || fail "packed to $stored of $down"
+[ $((stored * 2)) -lt $down ] || fail "packed to $stored of $down"
 [ -s "$seed" ] || fail "nothing was kept"
 grep -q '"spillway-seed"' "$seed" || fail "no seed: $(head -n 3 "$seed")"
 [ ! -s "$scratch/err" ] || grep -v '^check\|^spillway: [0-9a]' \
@@ -49,7 +50,7 @@ steps $well write:b:1:0:16M:1M
 	[ $((stored * 10)) -gt $down ] || fail "both: $stored of $down"
 spilled_flags+=(--workers none)
 steps $well
-[ $((stored * 10)) -lt $down ] || fail "no workers: $stored of $down"
+[ $((stored * 2)) -lt $down ] || fail "no workers: $stored of $down"
 
 # A damaged seed is told once, and built anew.
 echo '{ "spillway-seed": 1, "costs": [' >"$seed"
