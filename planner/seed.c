@@ -384,7 +384,8 @@ spw_seed_save_profile(struct spw_predictor *p, const char *path,
 	if (r < 0 && !ret_note->text[0])
 		(void)say(ret_note, r, "seed %s was not saved: %s", path,
 			  lock == -EAGAIN ? "others keep its lock"
-					  : strerror(-r));
+			  : r == -EOPNOTSUPP ? "no JSON in this build"
+					     : strerror(-r));
 	return r;
 }
 

@@ -28,14 +28,17 @@ lines()
 	[ "$(wc -l <err)" = "$1" ] || fail "$(cat err)"
 }
 
+if ! has_json; then
+	! profile file >out 2>err || fail "it cannot have been saved"
+	lines 1
+	grep -q 'was not saved: no JSON in this build' err || fail "$(cat err)"
+	cannot "this build has no JSON"
+fi
 profile file >out 2>err || fail "$(cat err)"
 lines 0
 is_empty
 grep -q '^SPILLWAY_TIERS=' out || fail "$(cat out)"
 grep -q '^nvme:.* 64 KiB ' out && grep -q '^home:' out || fail "$(cat out)"
-if ! [ -e "$seed" ]; then
-	skip "this build has no JSON"
-fi
 for member in machine updated profiled versions tiers costs; do
 	grep -q "\"$member\"" "$seed" || fail "the seed has no $member"
 done

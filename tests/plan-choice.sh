@@ -38,8 +38,7 @@ spilled_flags=(--tiers "$tiers" --include "$mount")
 # While the advisor saves, some go down as they are.
 steps $well
 [ $((stored * 2)) -lt $down ] || fail "packed to $stored of $down"
-[ -s "$seed" ] || fail "nothing was kept"
-grep -q '"spillway-seed"' "$seed" || fail "no seed: $(head -n 3 "$seed")"
+! has_json || grep -q '"spillway-seed"' "$seed" || fail "nothing was kept"
 [ ! -s "$scratch/err" ] || grep -v '^check\|^spillway: [0-9a]' \
 	"$scratch/err" && fail "something was said"
 steps $badly
@@ -53,13 +52,16 @@ steps $well
 [ $((stored * 2)) -lt $down ] || fail "no workers: $stored of $down"
 
 # A damaged seed is told once, and built anew.
-echo '{ "spillway-seed": 1, "costs": [' >"$seed"
 spilled_flags=(--tiers "$tiers" --include "$mount")
-steps $well
-[ $(grep -c 'W179' "$scratch/err") = 1 ] || fail "$(cat "$scratch/err")"
-python3 -m json.tool "$seed" >/dev/null || fail "the seed stayed damaged"
-steps $well
-! grep W179 "$scratch/err" || fail "told again"
+if has_json; then
+	echo '{ "spillway-seed": 1, "costs": [' >"$seed"
+	steps $well
+	[ $(grep -c 'W179' "$scratch/err") = 1 ] || fail "$(cat "$scratch/err")"
+	python3 -m json.tool "$seed" >/dev/null ||
+		fail "the seed stayed damaged"
+	steps $well
+	! grep W179 "$scratch/err" || fail "told again"
+fi
 
 # One that can be neither read nor written fails no run.
 touch "$scratch/file"

@@ -5,6 +5,7 @@
 
 . tests/functions.sh
 requires python3 --version
+has_json || cannot "this build has no JSON"
 slow_mount
 mount=$scratch/slow
 cd "$mount"
@@ -14,7 +15,6 @@ seed=$scratch/seed.json
 tiers="ram@16M nvme:$(place "$scratch/tier")@128M"
 "$spillway" profile -q --seconds 1 --tiers "$tiers" --seed "$seed" \
 	>"$scratch/out" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
-[ -e "$seed" ] || cannot "this build has no JSON"
 
 # As if it had been found to be slow: 1 MB/s.
 python3 - "$seed" <<'SLOW'
