@@ -11,6 +11,7 @@
 #include "planner/predict.h"
 #include "shm/util.h"
 #include "tests/analyze-data.h"
+#include "tests/fit.h"
 #include "tiers/codec.h"
 #include "tiers/filter.h"
 
@@ -113,24 +114,6 @@ pack(const uint8_t *data, size_t n, unsigned c, const struct spw_traits *t)
 		best.unpack = SPW_MIN(best.unpack, o.unpack);
 	}
 	return best;
-}
-
-/* 1 - residual over total sum of squares, of figures or their logarithms */
-struct fit { double n, sum, squares, off; };
-
-static void
-fit_add(struct fit *fit, double is, double predicted)
-{
-	fit->n++;
-	fit->sum += is;
-	fit->squares += is * is;
-	fit->off += (is - predicted) * (is - predicted);
-}
-
-static double
-fit_of(const struct fit *fit)
-{
-	return 1 - fit->off / (fit->squares - fit->sum * fit->sum / fit->n);
 }
 
 struct fits { struct fit stored, pack, unpack; };

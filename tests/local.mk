@@ -121,6 +121,7 @@ tests_unit_native_SOURCES = \
 	tests/unit-native.c
 tests_unit_native_LDADD = libback.la -lm -lpthread
 tests_unit_predict_SOURCES = \
+	tests/fit.h \
 	tests/guarded.h \
 	tests/unit-predict.c
 tests_unit_seed_SOURCES = \
@@ -405,6 +406,7 @@ tests_bench_tier_SOURCES = \
 tests_bench_predict_SOURCES = \
 	tests/analyze-data.h \
 	tests/bench-predict.c \
+	tests/fit.h \
 	tests/guarded.h
 tests_bench_engine_SOURCES = \
 	tests/analyze-data.h \

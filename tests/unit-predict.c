@@ -2,6 +2,7 @@
 /* unit-predict.c -- costs are predicted well, and learned despite outliers */
 
 #include "planner/predict.h"
+#include "tests/fit.h"
 #include "tests/guarded.h"
 
 #include <errno.h>
@@ -111,24 +112,6 @@ sample_of(unsigned i, unsigned c)
 		.pack = SAMPLE * f->pack * 1.4 * exp(normal(0.2)),
 		.unpack = SAMPLE * f->unpack * 1.4 * exp(normal(0.2)),
 	};
-}
-
-/* Fit of predictions to what is: 1 - residual over total sum of squares. */
-struct fit { double n, sum, squares, off; };
-
-static void
-fit_add(struct fit *fit, double is, double predicted)
-{
-	fit->n++;
-	fit->sum += is;
-	fit->squares += is * is;
-	fit->off += (is - predicted) * (is - predicted);
-}
-
-static double
-fit_of(const struct fit *fit)
-{
-	return 1 - fit->off / (fit->squares - fit->sum * fit->sum / fit->n);
 }
 
 /* How well all streams from `from` on are known.  Speeds in bytes/s. */
