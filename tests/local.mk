@@ -237,6 +237,7 @@ tests_scripts = \
 	tests/cmd-run-signals.sh \
 	tests/cmd-run-status.sh \
 	tests/cmd-run-timeout.sh \
+	tests/cmd-stage-in.sh \
 	tests/cmd-status-tiers.sh \
 	tests/completion.sh \
 	tests/config-denied.sh \

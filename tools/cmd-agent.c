@@ -111,6 +111,9 @@ serve(struct spw_map *map, struct spw_drainer *d)
 		}
 		if (!quiet_since)
 			quiet_since = now;
+		/* Files were brought up for a program that is still to come. */
+		if (now < atomic_load(&map->seg->staged_until))
+			continue;
 		if (now - quiet_since >= GRACE_MS && spw_segment_remove(map, d))
 			return;
 	}
