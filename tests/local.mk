@@ -218,6 +218,7 @@ tests_scripts = \
 	tests/below-home-faults.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
+	tests/below-older.sh \
 	tests/below-pack.sh \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
