@@ -279,7 +279,7 @@ static bool
 is_known(const struct spw_file_seen *seen)
 {
 	return atomic_load(&spw_front.attached) &&
-	       spw_file_find(&spw_front.map, &seen->id) != SPW_NONE;
+	       spw_file_is_known(&spw_front.map, seen);
 }
 
 void
