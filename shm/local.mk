@@ -55,6 +55,7 @@ shm_sources = \
 	shm/proc.c \
 	shm/proc.h \
 	shm/ranges.h \
+	shm/reserve.h \
 	shm/secret.c \
 	shm/secret.h \
 	shm/seg.c \

@@ -319,6 +319,7 @@ tests_scripts = \
 	tests/twin-denied.sh \
 	tests/twin-exec.sh \
 	tests/twin-few-descriptors.sh \
+	tests/twin-file-limit.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-lost-preload.sh \

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "tools/args.h"
 #include "tools/commands.h"
 #include "tools/homing.h"
+#include "tools/limits.h"
 #include "tools/segments.h"
 
 enum {
@@ -50,24 +50,15 @@ static void
 take_signals(struct spw_map *map)
 {
 	struct sigaction sa = { .sa_handler = leave };
-	static const int deaf[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE };
+	static const int deaf[] = {
+		SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ,
+	};
 
 	woken = map;
 	sigaction(SIGTERM, &sa, NULL);
 	/* What a terminal sends to the program's group is not for us. */
 	for (size_t i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
 		signal(deaf[i], SIG_IGN);
-}
-
-static void
-raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);	/* fewer will do */
 }
 
 static int
@@ -157,6 +148,7 @@ spw_cmd_agent(int argc, char **argv, char **envp)
 		.usage_status = SPW_EXIT_USAGE,
 	};
 	static struct spw_args args;
+	struct spw_limits before;
 	struct spw_drainer *d;
 	struct spw_map map;
 	int r = spw_args_read(&command, argv, envp, &args);
@@ -171,7 +163,7 @@ spw_cmd_agent(int argc, char **argv, char **envp)
 	r = spw_seg_attach(path, &map);
 	if (r < 0)
 		return blame(path, spw_segment_trouble(r));
-	raise_limit();
+	spw_limits_raise(&before);
 	take_signals(&map);
 	umask(077);
 	r = take_office(&map, &d);

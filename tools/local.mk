@@ -49,6 +49,8 @@ tools_sources = \
 	tools/lost.h \
 	tools/library.c \
 	tools/library.h \
+	tools/limits.c \
+	tools/limits.h \
 	tools/parts.c \
 	tools/parts.h \
 	tools/profile-codecs.c \
