@@ -38,7 +38,7 @@ spw_child_prepare(struct spw_child *c)
 	/* Ignored, the kernel would not keep the exit status. */
 	sigaction(SIGCHLD, &plain, &old);
 	c->ignores_chld = old.sa_handler == SIG_IGN;
-	spw_limits_raise(&c->limits);
+	c->limits = spw_limits_raise();
 }
 
 void

@@ -113,6 +113,9 @@ serve(struct spw_map *map, struct spw_drainer *d)
 		}
 		if (!quiet_since)
 			quiet_since = now;
+		/* Files were brought up for a program that is still to come. */
+		if (now < atomic_load(&map->seg->staged_until))
+			continue;
 		if (now - quiet_since >= GRACE_MS && spw_segment_remove(map, d))
 			return;
 	}
@@ -148,7 +151,6 @@ spw_cmd_agent(int argc, char **argv, char **envp)
 		.usage_status = SPW_EXIT_USAGE,
 	};
 	static struct spw_args args;
-	struct spw_limits before;
 	struct spw_drainer *d;
 	struct spw_map map;
 	int r = spw_args_read(&command, argv, envp, &args);
@@ -163,7 +165,7 @@ spw_cmd_agent(int argc, char **argv, char **envp)
 	r = spw_seg_attach(path, &map);
 	if (r < 0)
 		return blame(path, spw_segment_trouble(r));
-	spw_limits_raise(&before);
+	(void)spw_limits_raise();
 	take_signals(&map);
 	umask(077);
 	r = take_office(&map, &d);

@@ -369,7 +369,6 @@ spw_cmd_recover(int argc, char **argv, char **envp)
 		.usage_status = SPW_EXIT_USAGE,
 	};
 	struct spw_replays replays;
-	struct spw_limits before;
 	struct spw_chosen chosen;
 	int status = spw_args_read(&command, argv, envp, &args);
 
@@ -382,7 +381,7 @@ spw_cmd_recover(int argc, char **argv, char **envp)
 		spw_shares_free(&shares);
 		return status;
 	}
-	spw_limits_raise(&before);
+	(void)spw_limits_raise();
 	signal(SIGXFSZ, SIG_IGN);	/* still too large is an error */
 	status = spw_replays_open(&shares, &args, req.force, &replays);
 	status = recover_all(&chosen, &replays, status, &req);

@@ -2,31 +2,33 @@
 /* limits.c -- what a drainer needs more of than the program may have */
 #include "tools/limits.h"
 
-static void
-raise_one(int resource, struct rlimit *ret_before)
+static struct rlimit
+raise_one(int resource, rlim_t wish)
 {
-	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
-	struct rlimit more;
+	struct rlimit was, most = { wish, wish };
 
-	*ret_before = (struct rlimit){ 0, 0 };
-	if (getrlimit(resource, ret_before) < 0)
-		return;
-	more = (struct rlimit){ ret_before->rlim_max, ret_before->rlim_max };
-	if (resource == RLIMIT_NOFILE || setrlimit(resource, &all) < 0)
-		(void)setrlimit(resource, &more);	/* less will do */
+	if (getrlimit(resource, &was) < 0)
+		return (struct rlimit){ 1, 0 };
+	if (wish <= was.rlim_max || setrlimit(resource, &most) < 0) {
+		most.rlim_cur = most.rlim_max = was.rlim_max;
+		(void)setrlimit(resource, &most);	/* less will do */
+	}
+	return was;
 }
 
-void
-spw_limits_raise(struct spw_limits *ret_before)
+struct spw_limits
+spw_limits_raise(void)
 {
-	raise_one(RLIMIT_NOFILE, &ret_before->files);
-	raise_one(RLIMIT_FSIZE, &ret_before->size);
+	return (struct spw_limits){
+		.files = raise_one(RLIMIT_NOFILE, 0),
+		.size = raise_one(RLIMIT_FSIZE, RLIM_INFINITY),
+	};
 }
 
 static void
 restore_one(int resource, const struct rlimit *before)
 {
-	if (before->rlim_max)
+	if (before->rlim_cur <= before->rlim_max)
 		(void)setrlimit(resource, before);	/* it was allowed */
 }
 

@@ -5,12 +5,13 @@
 
 #include <sys/resource.h>
 
-struct spw_limits {
-	struct rlimit files, size;	/* as they were; rlim_max 0: unknown */
+struct spw_limits {			/* cur above max: nobody knows */
+	struct rlimit files, size;
 };
 
-/* As many open files, and files as large, as the system allows us. */
-void spw_limits_raise(struct spw_limits *ret_before);
+/* As many open files, and files as large, as the system allows us; returns
+ * what it was before. */
+struct spw_limits spw_limits_raise(void);
 
 void spw_limits_restore(const struct spw_limits *before);
 

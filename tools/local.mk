@@ -72,12 +72,16 @@ tools_sources = \
 	tools/show.c \
 	tools/show.h \
 	tools/spillway.c \
+	tools/stagein.c \
+	tools/stagein.h \
 	tools/stubs.c \
 	tools/stubs.h \
 	tools/unhomed.c \
 	tools/unhomed.h \
 	tools/verify.c \
-	tools/verify.h
+	tools/verify.h \
+	tools/walk.c \
+	tools/walk.h
 
 dist_bin_SCRIPTS = \
 	tools/spillway-mpirun
