@@ -80,7 +80,7 @@ cp "$built/tiledb.so" modules/
 
 # The file that was named, and no other.
 export SPILLWAY_TILEDB_LIB=$scratch/no-such-file.so
-expect tiledb no "SPILLWAY_TILEDB_LIB: $SPILLWAY_TILEDB_LIB not found$"
+expect tiledb no "SPILLWAY_TILEDB_LIB: $(literally "$SPILLWAY_TILEDB_LIB") not found$"
 export SPILLWAY_TILEDB_LIB=$built/module-old.so
 expect tiledb no 'module-old.so has no tiledb_version$'
 unset SPILLWAY_TILEDB_LIB
