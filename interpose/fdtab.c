@@ -298,7 +298,7 @@ spw_fdtab_opened(int fd, int flags)
 		spw_file_find(&spw_front.map, &seen.id) != SPW_NONE;
 	if (!known && (!spw_front_wants(path) || spw_front_attach() < 0))
 		return;
-	if (spw_kept_settle_fd(fd, stx.stx_mode, path) &&
+	if (spw_kept_settle_fd(fd, &stx) &&
 	    !see(fd, &stx, path, sizeof(path), &seen))
 		return;
 	me = spw_front_me();
