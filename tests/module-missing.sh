@@ -89,7 +89,7 @@ unset SPILLWAY_TILEDB_LIB
 list=$("$top_builddir/tests/list-features" modules)
 ! grep -q 'tiledb  *yes' <<<"$list" || exit 0
 expect tiledb no "libtiledb.so not found \(tried the loader's path, \
-$XDG_CACHE_HOME/spillway/lib, modules\)$"
+$(literally "$XDG_CACHE_HOME")/spillway/lib, modules\)$"
 grep -q '^ *hint: tools/tiledb-library' <<<"$list" || fail "no hint"
 mkdir -p "$XDG_CACHE_HOME/spillway/lib"
 echo 'a download under way' >"$XDG_CACHE_HOME/spillway/lib/libtiledb.so.2.30.x"
