@@ -260,6 +260,7 @@ enum spw_file_flag {
 	SPW_FILE_COPIED = 256,		/* tiers may have copies of its bytes */
 	SPW_FILE_TOUCHED = 512,		/* the kernel changed home for somebody;
 					 * the drainer has not synced it since */
+	SPW_FILE_STAGED = 1024,		/* stays until seg.staged_until */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -497,6 +498,8 @@ struct spw_seg {
 	_Atomic uint32_t save_asked;	/* tickets: put all that is not home */
 	_Atomic uint32_t save_done;	/* into durable tiers; served so far */
 	_Atomic int32_t save_err;	/* 0, or why not all is there */
+	_Atomic int64_t staged_until;	/* ms: files brought up for later stay
+					 * so long, and the segment for them */
 
 	_Alignas(64) _Atomic uint64_t requests_home, bytes_home;
 	_Atomic uint64_t requests_down, bytes_down;	/* to tiers, raw */

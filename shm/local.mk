@@ -26,6 +26,8 @@ shm_sources = \
 	shm/failpoint.h \
 	shm/files.c \
 	shm/files.h \
+	shm/fill.c \
+	shm/fill.h \
 	shm/gate.c \
 	shm/gate.h \
 	shm/guard.c \

@@ -129,17 +129,26 @@ tests_unit_seed_SOURCES = \
 	tests/unit-seed.c
 
 tests_unit_config_load_SOURCES = \
-	tests/unit-config-load.c \
-	tests/unit-config.h
+	tests/counted.h \
+	tests/unit-config-load.c
 tests_unit_config_messages_SOURCES = \
-	tests/unit-config-messages.c \
-	tests/unit-config.h
+	tests/counted.h \
+	tests/unit-config-messages.c
 tests_unit_config_size_SOURCES = \
-	tests/unit-config-size.c \
-	tests/unit-config.h
+	tests/counted.h \
+	tests/unit-config-size.c
 tests_unit_config_tiers_SOURCES = \
-	tests/unit-config-tiers.c \
-	tests/unit-config.h
+	tests/counted.h \
+	tests/unit-config-tiers.c
+
+tests_unit_names_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-names.c
+tests_unit_seen_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-seen.c
 
 tests_unit_object_SOURCES = \
 	tests/guarded.h \
@@ -228,6 +237,7 @@ tests_scripts = \
 	tests/cmd-run-signals.sh \
 	tests/cmd-run-status.sh \
 	tests/cmd-run-timeout.sh \
+	tests/cmd-stage-in.sh \
 	tests/cmd-status-tiers.sh \
 	tests/completion.sh \
 	tests/config-denied.sh \
@@ -442,6 +452,18 @@ tests_tier_steps_SOURCES = \
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
 	tests/told.h
+tests_exec_forms_SOURCES = \
+	tests/exec-forms.c \
+	tests/forms.h
+tests_fork_forms_SOURCES = \
+	tests/forms.h \
+	tests/fork-forms.c
+tests_signal_forms_SOURCES = \
+	tests/forms.h \
+	tests/signal-forms.c
+tests_spawn_forms_SOURCES = \
+	tests/forms.h \
+	tests/spawn-forms.c
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unit-seen.c -- what was seen of a file before it changed does not count */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "shm/gate.h"
-
-static int failures;
-
-#define CHECK(cond) \
-	do { \
-		if (!(cond)) { \
-			printf("%s:%d: %s\n", __FILE__, __LINE__, #cond); \
-			failures++; \
-		} \
-	} while (0)
-
-static struct spw_map map;
-static struct spw_me me;
+#include "tests/counted.h"
+#include "tests/one-lane.h"
 
 static struct spw_file_seen
 see(uint64_t ino, uint64_t size)
@@ -121,24 +106,12 @@ only_read(void)
 int
 main(void)
 {
-	char place[] = "unit-seen.XXXXXX";
-	struct spw_seg_request req = { .job = "seen", .bytes = 4 << 20 };
-
-	req.dir = mkdtemp(place);
-	if (!req.dir || spw_seg_create(&req, &map) < 0 ||
-	    spw_lane_claim(&map, SPW_NONE, &me) < 0) {
-		puts("no segment");
-		return 1;
-	}
+	lane_begin();
 	changed(resize, 1);
 	changed(dirty, 2);
 	changed(leave, 3);
 	left();
 	only_read();
-	spw_lane_release(&me);
-	unlink(map.path);
-	*strrchr(map.path, '/') = '\0';
-	rmdir(map.path);
-	rmdir(place);
+	lane_end();
 	return failures != 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shm/util.h"
+#include "tools/limits.h"
 
 enum { HOLD_US = 20000 };
 
@@ -36,11 +37,7 @@ spw_child_prepare(struct spw_child *c)
 	/* Ignored, the kernel would not keep the exit status. */
 	sigaction(SIGCHLD, &plain, &old);
 	c->ignores_chld = old.sa_handler == SIG_IGN;
-	if (getrlimit(RLIMIT_NOFILE, &c->files) == 0) {
-		struct rlimit more = { c->files.rlim_max, c->files.rlim_max };
-
-		(void)setrlimit(RLIMIT_NOFILE, &more);	/* fewer will do */
-	}
+	c->files = spw_limits_raise_files();
 }
 
 void
