@@ -87,8 +87,9 @@ write_all(struct spw_nvme *t)
 		sum += io->len;
 	}
 	t->small += sum;
-	if (from + sum > log->dense) {
-		sum += add_zeros(t, log, from + sum, iov, &n);
+	/* Behind them may be one that is not small. */
+	if (from + sum == log->end && log->end > log->dense) {
+		sum += add_zeros(t, log, log->end, iov, &n);
 		log->dense = from + sum;
 	}
 	return spw_sys_pwritev(log->fd, iov, (int)n, from) == (int64_t)sum;
