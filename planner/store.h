@@ -67,7 +67,7 @@ struct spw_places {			/* of a chunk's blocks */
 	bool busy;
 };
 
-enum { SPW_LOADS = 4 };			/* on their way home at once */
+enum { SPW_LOADS = 8 };			/* on their way home at once */
 
 struct spw_load {			/* blocks of a chunk, read from a tier */
 	struct spw_task task;
