@@ -182,8 +182,12 @@ struct spw_chunk {			/* which blocks are below */
 	_Atomic uint32_t next;		/* chain of its cbucket: index + 1 */
 	uint32_t pad[3];
 	_Atomic uint64_t below[SPW_CHUNK_BLOCKS / 64];
+	/* Which object has each of them: the end of its sequence number, so
+	 * that a successor who does not find it takes no older one for it.
+	 * Set before the bit. */
+	uint16_t seq[SPW_CHUNK_BLOCKS];
 };
-static_assert(sizeof(struct spw_chunk) == 64, "stored in the segment");
+static_assert(sizeof(struct spw_chunk) == 576, "stored in the segment");
 
 struct spw_want {			/* blocks a thread waits for */
 	uint32_t file, file_gen;

@@ -216,8 +216,10 @@ tests_scripts = \
 	tests/below-damage.sh \
 	tests/below-full.sh \
 	tests/below-home-faults.sh \
+	tests/below-home-stall.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
+	tests/below-older.sh \
 	tests/below-pack.sh \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
