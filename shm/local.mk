@@ -57,6 +57,7 @@ shm_sources = \
 	shm/proc.c \
 	shm/proc.h \
 	shm/ranges.h \
+	shm/reserve.h \
 	shm/secret.c \
 	shm/secret.h \
 	shm/seg.c \

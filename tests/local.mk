@@ -331,6 +331,7 @@ tests_scripts = \
 	tests/twin-denied.sh \
 	tests/twin-exec.sh \
 	tests/twin-few-descriptors.sh \
+	tests/twin-file-limit.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-lost-preload.sh \
@@ -340,6 +341,7 @@ tests_scripts = \
 	tests/twin-no-room.sh \
 	tests/twin-odd-io.sh \
 	tests/twin-outside.sh \
+	tests/twin-passed.sh \
 	tests/twin-past-cache.sh \
 	tests/twin-places.sh \
 	tests/twin-rename-tools.sh \
@@ -388,6 +390,7 @@ tests_helpers = \
 	tests/list-features \
 	tests/name-forms \
 	tests/odd-io \
+	tests/passed-forms \
 	tests/past-cache \
 	tests/pinned \
 	tests/powercut \
@@ -441,6 +444,9 @@ tests_home_errors_SOURCES = \
 	tests/told.h
 tests_odd_io_SOURCES = \
 	tests/odd-io.c \
+	tests/told.h
+tests_passed_forms_SOURCES = \
+	tests/passed-forms.c \
 	tests/told.h
 tests_past_cache_SOURCES = \
 	tests/past-cache.c \

@@ -103,6 +103,27 @@ only_read(void)
 	spw_file_close(&me, file);
 }
 
+/* The record of a file that is gone, and its number went to a new one. */
+static void
+reused(void)
+{
+	struct spw_file_seen seen = see(6, 0);
+	uint32_t file;
+
+	CHECK(!spw_file_is_known(&map, &seen));
+	seen.btime = 1;
+	file = open_file(&seen, 0);
+	dirty(file);
+	spw_file_close(&me, file);
+	CHECK(spw_file_is_known(&map, &seen));
+	seen.btime = 2;
+	CHECK(!spw_file_is_known(&map, &seen));
+	seen.btime = 1;
+	spw_file_flag(&map.files[file], SPW_FILE_UNLINKED);
+	CHECK(!spw_file_is_known(&map, &seen));
+	CHECK(spw_file_reap(&me, file));
+}
+
 int
 main(void)
 {
@@ -112,6 +133,7 @@ main(void)
 	changed(leave, 3);
 	left();
 	only_read();
+	reused();
 	lane_end();
 	return failures != 0;
 }

@@ -50,7 +50,9 @@ static void
 take_signals(struct spw_map *map)
 {
 	struct sigaction sa = { .sa_handler = leave };
-	static const int deaf[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE };
+	static const int deaf[] = {
+		SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ,
+	};
 
 	woken = map;
 	sigaction(SIGTERM, &sa, NULL);
@@ -163,7 +165,7 @@ spw_cmd_agent(int argc, char **argv, char **envp)
 	r = spw_seg_attach(path, &map);
 	if (r < 0)
 		return blame(path, spw_segment_trouble(r));
-	(void)spw_limits_raise_files();
+	(void)spw_limits_raise();
 	take_signals(&map);
 	umask(077);
 	r = take_office(&map, &d);

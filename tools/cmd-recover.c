@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd-recover.c -- spillway recover: bring home what dead jobs left behind */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -380,7 +381,8 @@ spw_cmd_recover(int argc, char **argv, char **envp)
 		spw_shares_free(&shares);
 		return status;
 	}
-	(void)spw_limits_raise_files();
+	(void)spw_limits_raise();
+	signal(SIGXFSZ, SIG_IGN);	/* still too large is an error */
 	status = spw_replays_open(&shares, &args, req.force, &replays);
 	status = recover_all(&chosen, &replays, status, &req);
 	spw_shares_free(&shares);

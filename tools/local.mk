@@ -109,6 +109,7 @@ EXTRA_DIST += \
 	tools/check \
 	tools/packages \
 	tools/quickstart \
+	tools/place.sh \
 	tools/setup.sh \
 	tools/spillway.bash \
 	tools/spillway.zsh \
