@@ -306,7 +306,7 @@ spw_fdtab_opened(int fd, int flags)
 	known = is_known(&seen);
 	if (!known && (!spw_front_wants(path) || spw_front_attach() < 0))
 		return;
-	if (spw_kept_settle_fd(fd, stx.stx_mode, path) &&
+	if (spw_kept_settle_fd(fd, &stx) &&
 	    !see(fd, &stx, path, sizeof(path), &seen))
 		return;
 	me = spw_front_me();

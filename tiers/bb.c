@@ -360,8 +360,11 @@ static void
 sync_held(struct spw_job *job)
 {
 	struct held *h = (struct held *)job;
+	struct stat st;
 
 	h->err = spw_share_fdatasync(h->fd);
+	if (!h->err && spw_sys_fstat(h->fd, &st) == 0 && st.st_nlink == 0)
+		h->err = -EIO;		/* somebody removed it */
 }
 
 /* All at once: what they wait for is mostly the same commit. */

@@ -51,6 +51,8 @@ tools_sources = \
 	tools/library.h \
 	tools/limits.c \
 	tools/limits.h \
+	tools/missing.c \
+	tools/missing.h \
 	tools/parts.c \
 	tools/parts.h \
 	tools/profile-codecs.c \
@@ -109,6 +111,7 @@ EXTRA_DIST += \
 	tools/check \
 	tools/packages \
 	tools/quickstart \
+	tools/place.sh \
 	tools/setup.sh \
 	tools/spillway.bash \
 	tools/spillway.zsh \
