@@ -324,6 +324,7 @@ tests_scripts = \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
+	tests/twin-address-space.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-append-extend.sh \
 	tests/twin-bare.sh \
