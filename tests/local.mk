@@ -248,6 +248,7 @@ tests_scripts = \
 	tests/native-link.sh \
 	tests/plan-choice.sh \
 	tests/plan-profile.sh \
+	tests/plan-split.sh \
 	tests/plan-weigh.sh \
 	tests/powercut-bb.sh \
 	tests/powercut-chance.sh \
@@ -359,6 +360,7 @@ tests_helpers = \
 	tests/bench-front \
 	tests/bench-fsync \
 	tests/bench-predict \
+	tests/bench-spill \
 	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
@@ -413,6 +415,10 @@ tests_bench_engine_SOURCES = \
 	tests/bench-engine.c \
 	tests/guarded.h
 tests_bench_engine_LDADD = libback.la -lm
+tests_bench_spill_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-spill.c \
+	tests/guarded.h
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
 	tests/guarded.h
@@ -449,6 +455,7 @@ tests_append_extend_LDADD =
 tests_pinned_LDADD =
 tests_ring_forms_LDADD =
 tests_bench_fsync_LDADD =
+tests_bench_spill_LDADD = -lm
 tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =
