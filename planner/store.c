@@ -237,8 +237,9 @@ spw_store_close(struct spw_drainer *d)
 }
 
 void
-spw_store_cancel(struct spw_down *down)
+spw_store_cancel(struct spw_drainer *d, struct spw_down *down)
 {
+	spw_advice_leave(d, down);
 	down->busy = false;
 }
 

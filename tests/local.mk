@@ -15,6 +15,7 @@ tests_units = \
 	tests/replay-object \
 	tests/replay-seed \
 	tests/replay-segment \
+	tests/tier-apart \
 	tests/tier-bb \
 	tests/tier-clean \
 	tests/tier-conformance \
@@ -96,6 +97,11 @@ tests_unit_filter_SOURCES = \
 	tests/guarded.h \
 	tests/unit-filter.c
 
+tests_tier_apart_SOURCES = \
+	tests/guarded.h \
+	tests/tier-apart.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_tier_bb_SOURCES = \
 	tests/guarded.h \
 	tests/tier-bb.c \
