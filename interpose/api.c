@@ -4,8 +4,10 @@
 
 #include <errno.h>
 
+#include "interpose/agent.h"
 #include "interpose/leave.h"
 #include "shm/blocks.h"
+#include "shm/fill.h"
 #include "shm/text.h"
 #include "shm/weights.h"
 
@@ -76,6 +78,35 @@ spillway_pin(int fd, int pin)
 	else
 		atomic_fetch_and(&g.f->flags, ~(uint32_t)SPW_FILE_PINNED);
 	return 0;
+}
+
+ssize_t
+spillway_stage(int fd, off_t offset, size_t n, unsigned seconds)
+{
+	struct spw_grip g;
+	uint64_t at = (uint64_t)offset, size, first;
+	int64_t done;
+
+	if (offset < 0)
+		return spw_ret(-EINVAL);
+	if (!spw_fdtab_peek(fd, &g))
+		return spw_ret(-EBADF);
+	if (!spw_fdtab_grip(fd, &g))
+		return spw_ret(-EBUSY);
+	size = atomic_load(&g.f->size);
+	spw_fill_hold(g.me->map, g.t.file, (int64_t)seconds * 1000);
+	(void)spw_agent_need(g.me->map);
+	if (at >= size)
+		return 0;
+	n = SPW_MIN(n, size - at);
+	first = at >> SPW_BLOCK_SHIFT;
+	done = spw_fill(g.me, &g.t, first,
+			((at + n + SPW_BLOCK_SIZE - 1) >> SPW_BLOCK_SHIFT) -
+			first);
+	if (done <= 0)
+		return spw_ret(done);
+	return (ssize_t)SPW_MIN(n, (first + (uint64_t)done) * SPW_BLOCK_SIZE -
+				   at);
 }
 
 int

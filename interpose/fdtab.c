@@ -274,6 +274,14 @@ see(int fd, struct statx *stx, char *path, size_t cap,
 	return true;
 }
 
+/* What has a record is managed under every name, or none. */
+static bool
+is_known(const struct spw_file_seen *seen)
+{
+	return atomic_load(&spw_front.attached) &&
+	       spw_file_is_known(&spw_front.map, seen);
+}
+
 void
 spw_fdtab_opened(int fd, int flags)
 {
@@ -293,12 +301,10 @@ spw_fdtab_opened(int fd, int flags)
 		return;
 	if (!see(fd, &stx, path, sizeof(path), &seen))
 		return;
-	/* What has a record is managed under every name, or none. */
-	known = atomic_load(&spw_front.attached) &&
-		spw_file_find(&spw_front.map, &seen.id) != SPW_NONE;
+	known = is_known(&seen);
 	if (!known && (!spw_front_wants(path) || spw_front_attach() < 0))
 		return;
-	if (spw_kept_settle_fd(fd, stx.stx_mode, path) &&
+	if (spw_kept_settle_fd(fd, &stx) &&
 	    !see(fd, &stx, path, sizeof(path), &seen))
 		return;
 	me = spw_front_me();
@@ -315,22 +321,41 @@ spw_fdtab_opened(int fd, int flags)
 		(void)spw_leave(fd, why);
 }
 
-void
-spw_fdtab_inherited(int fd)
+/* The kernel serves it here, and so for everybody. */
+static void
+hold(int fd, enum spw_bypass why)
 {
 	struct spw_file_seen seen;
 	char path[SPW_FILE_PATH + 16];
-	struct spw_me *me = spw_front_me();
-	struct statx stx;
 	int flags = spw_sys_fcntl(fd, F_GETFL, 0);
+	struct spw_me *me;
+	struct statx stx;
 
-	if (flags < 0 || flags & O_PATH || !me ||
+	if (flags < 0 || flags & O_PATH ||
 	    !see(fd, &stx, path, sizeof(path), &seen) ||
-	    (spw_file_find(me->map, &seen.id) == SPW_NONE &&
-	     !spw_front_wants(path)))
+	    (!is_known(&seen) &&
+	     (!spw_front_wants(path) || spw_front_attach() < 0)))
 		return;
-	if (manage(me, fd, ofd_flags(flags) | SPW_OFD_KERNEL, &seen))
-		(void)spw_leave(fd, SPW_BYPASS_EXEC);
+	me = spw_front_me();
+	if (me && manage(me, fd, ofd_flags(flags) | SPW_OFD_KERNEL, &seen))
+		(void)spw_leave(fd, why);
+}
+
+void
+spw_fdtab_inherited(int fd)
+{
+	hold(fd, SPW_BYPASS_EXEC);
+}
+
+void
+spw_fdtab_received(int fd)
+{
+	if ((unsigned)fd >= SPW_FD_MAX)
+		return;
+	if (spw_fdtab_has(fd))		/* closed behind our back */
+		(void)spw_fdtab_closing(fd);
+	if (atomic_load(&spw_front.live) && !atomic_load(&spw_front.inert))
+		hold(fd, SPW_BYPASS_SCM_RIGHTS);
 }
 
 /*

@@ -60,6 +60,9 @@ void spw_fdtab_duped(int from, int to);
 /* At start, for a descriptor that came over exec. */
 void spw_fdtab_inherited(int fd);
 
+/* After another process gave us fd through a socket or the like. */
+void spw_fdtab_received(int fd);
+
 /* Before fork: makes the child's record with all our descriptors; SPW_NONE
  * when there is nothing to hand on. After a failed fork it is taken back. */
 uint32_t spw_fdtab_prepare_child(void);

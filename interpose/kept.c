@@ -4,7 +4,9 @@
 /*
  * A stub (planner/stub.h) has mode 0000 and an attribute. Its owner cannot
  * open it, so nothing is looked at before an open fails with EACCES; root can,
- * and sees the mode in what is asked of every managed file anyway. `spillway
+ * and sees the mode in what is asked of every managed file anyway. Where
+ * somebody gave it rights, it is looked at for having next to no blocks.
+ * `spillway
  * stage out' then brings it home while the open waits: the same inode, so what
  * is open stays valid. A process of its own does it, as for the agent: this
  * one would lose the program's locks on the file, and must not load the back.
@@ -21,6 +23,8 @@
 #include "shm/text.h"
 
 #define ATTR "user.spillway.kept"
+
+enum { LEAST = 1 << 20 };		/* a stub takes no more than that */
 
 struct staging {
 	int fd;
@@ -76,15 +80,22 @@ spw_kept_settle(int dirfd, const char *path)
 }
 
 bool
-spw_kept_settle_fd(int fd, mode_t mode, const char *path)
+spw_kept_settle_fd(int fd, const struct statx *stx)
 {
+	struct staging s = { .fd = fd };
+	uint64_t bytes = stx->stx_blocks * 512;
+	int saved = errno;
 	char none;
 
-	if (SPW_LIKELY(mode & 0777) || !S_ISREG(mode) ||
-	    spw_syscall(SYS_fgetxattr, fd, (long)ATTR, (long)&none, 0, 0,
-			0) <= 0)
+	if (SPW_LIKELY(stx->stx_mode & 0777 &&
+		       (bytes >= stx->stx_size || bytes > LEAST)) ||
+	    !S_ISREG(stx->stx_mode) || stx->stx_uid != spw_sys_geteuid() ||
+	    !is_on() || spw_syscall(SYS_fgetxattr, fd, (long)ATTR,
+				    (long)&none, 0, 0, 0) <= 0)
 		return false;
-	return spw_kept_settle(AT_FDCWD, path);
+	spw_deep_call(stage_out, &s);
+	errno = saved;
+	return s.done;
 }
 
 void

@@ -4,14 +4,16 @@
 #define SPW_INTERPOSE_KEPT_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* For a file that the kernel does not open: waits until it is home, if it is a
  * stub of ours. True when it may be worth another try. */
 bool spw_kept_settle(int dirfd, const char *path);
 
-/* The same for one that root has opened, with this mode. */
-bool spw_kept_settle_fd(int fd, mode_t mode, const char *path);
+/* The same for one that was opened: by root, or since somebody gave it
+ * rights. */
+bool spw_kept_settle_fd(int fd, const struct statx *stx);
 
 /* Before root truncates a file. */
 void spw_kept_truncating(int dirfd, const char *path);

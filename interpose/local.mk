@@ -28,6 +28,7 @@ interpose_sources = \
 	interpose/numbers.c \
 	interpose/open.c \
 	interpose/other.c \
+	interpose/passed.c \
 	interpose/process.c \
 	interpose/process.h \
 	interpose/proto.h \

@@ -46,6 +46,11 @@ moves_bytes(long nr, const long *a, long *ret)
 		*ret = copy_file_range(I(0), P(1), I(2), P(3), N(4), U(5));
 		break;
 	case SYS_sendmsg: *ret = sendmsg(I(0), P(1), I(2)); break;
+	case SYS_sendmmsg: *ret = sendmmsg(I(0), P(1), U(2), I(3)); break;
+	case SYS_recvmsg: *ret = recvmsg(I(0), P(1), I(2)); break;
+	case SYS_recvmmsg:
+		*ret = recvmmsg(I(0), P(1), U(2), I(3), P(4));
+		break;
 	case SYS_mmap:
 		*ret = (long)mmap(P(0), N(1), I(2), I(3), I(4), a[5]);
 		break;
@@ -90,6 +95,7 @@ opens(long nr, const long *a, long *ret)
 	case SYS_close: *ret = close(I(0)); break;
 	case SYS_close_range: *ret = close_range(U(0), U(1), I(2)); break;
 	case SYS_dup: *ret = dup(I(0)); break;
+	case SYS_pidfd_getfd: *ret = pidfd_getfd(I(0), I(1), U(2)); break;
 	case SYS_dup3: *ret = dup3(I(0), I(1), I(2)); break;
 	default: return false;
 	}

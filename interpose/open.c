@@ -58,10 +58,17 @@ open_truncating(struct opening *o)
 		spw_file_close(me, file);
 }
 
+/* Also when opened for reading; O_PATH opens nothing. */
+static bool
+truncates(const struct opening *o)
+{
+	return (o->flags & (O_TRUNC | O_PATH)) == O_TRUNC;
+}
+
 static void
 try(struct opening *o)
 {
-	if (o->flags & O_TRUNC)		/* also of one opened for reading */
+	if (truncates(o))
 		open_truncating(o);
 	else
 		(void)really_open(o);
@@ -70,7 +77,7 @@ try(struct opening *o)
 static int
 open_it(struct opening *o)
 {
-	if (o->flags & O_TRUNC)
+	if (truncates(o))
 		spw_kept_truncating(o->dir, o->path);
 	try(o);
 	if (SPW_UNLIKELY(o->fd < 0 && errno == EACCES) &&

@@ -248,39 +248,3 @@ lio_listio(int mode, struct aiocb *const *list, int n, struct sigevent *sig)
 extern int lio_listio64(int mode, struct aiocb64 *const *list, int n,
 			struct sigevent *sig)
 	__attribute__((alias("lio_listio"), visibility("default")));
-
-/* A descriptor that goes to another process through a socket. */
-static void
-leave_passed(const struct msghdr *msg)
-{
-	struct msghdr *m = (struct msghdr *)msg;
-
-	if (SPW_LIKELY(!atomic_load(&spw_front.attached)) ||
-	    spw_cache_bad_pointer(m, sizeof(*m)) || !m->msg_control ||
-	    spw_cache_bad_pointer(m->msg_control, m->msg_controllen))
-		return;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		int *fds = (int *)CMSG_DATA(c);
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n; i++)
-			(void)spw_leave(fds[i], SPW_BYPASS_SCM_RIGHTS);
-	}
-}
-
-SPW_WRAP ssize_t
-sendmsg(int fd, const struct msghdr *msg, int flags)
-{
-	leave_passed(msg);
-	return REAL(sendmsg)(fd, msg, flags);
-}
-
-SPW_WRAP int
-sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
-{
-	for (unsigned i = 0; msgs && i < n; i++)
-		leave_passed(&msgs[i].msg_hdr);
-	return REAL(sendmmsg)(fd, msgs, n, flags);
-}

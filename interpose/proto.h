@@ -47,6 +47,7 @@ int __register_atfork(void (*before)(void), void (*parent)(void),
 		      void (*child)(void), void *object);
 
 /* Of newer C libraries. */
+int pidfd_getfd(int pidfd, int fd, unsigned flags);
 int pidfd_spawn(int *pidfd, const char *path,
 		const posix_spawn_file_actions_t *actions,
 		const posix_spawnattr_t *attr, char *const argv[],

@@ -27,7 +27,8 @@
 	R(fsync) R(fdatasync) R(sync) R(syncfs) R(sync_file_range) \
 	R(mmap) R(sendfile) R(splice) \
 	R(copy_file_range) R(lockf) R(syscall) R(sendmsg) \
-	R(sendmmsg) R(aio_read) R(aio_write) R(aio_fsync) R(lio_listio) \
+	R(sendmmsg) R(recvmsg) R(recvmmsg) \
+	R(aio_read) R(aio_write) R(aio_fsync) R(lio_listio) \
 	R(io_submit) R(io_uring_queue_init) R(io_uring_queue_init_params) \
 	R(io_uring_queue_init_mem) R(io_uring_queue_mmap) R(io_uring_setup)
 

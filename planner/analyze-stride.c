@@ -29,19 +29,19 @@ name(const uint8_t *p, size_t first, size_t step, size_t n,		\
      uint16_t *ret)							\
 {									\
 	typedef uint8_t vec __attribute__((vector_size(V)));		\
-	vec seen[SEEN / V], sum, later;					\
+	typedef vec loose __attribute__((aligned(1), may_alias));	\
+	vec seen[SEEN / V], sum;					\
 	size_t i, k;							\
 									\
 	UNROLLED							\
 	for (i = 0; i < SEEN / V; i++)					\
-		memcpy(&seen[i], p + i * V, V);				\
+		seen[i] = *(const loose *)(p + i * V);			\
 	for (k = 0, p += first; k < n; k++, p += step) {		\
 		sum = (vec){ 0 };					\
 		UNROLLED						\
-		for (i = 0; i < SEEN / V; i++) {			\
-			memcpy(&later, p + i * V, V);			\
-			sum -= (vec)(seen[i] == later);			\
-		}							\
+		for (i = 0; i < SEEN / V; i++)				\
+			sum -= (vec)(seen[i] ==				\
+				     *(const loose *)(p + i * V));	\
 		ret[k] = (uint16_t)add((const uint8_t *)&sum);		\
 	}								\
 }

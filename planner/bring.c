@@ -159,14 +159,11 @@ fill(struct spw_drainer *d, struct spw_load *l)
 	return l->len ? spw_load_read(d, held, l) : 0;
 }
 
-/* Not now: who asked for the file is answered later. */
+/* Not now: its tier does not answer, or home. */
 static void
-wait_for_tier(struct spw_drainer *d, struct spw_load *l)
+put_off(struct spw_drainer *d, struct spw_load *l)
 {
-	uint64_t bit = 1ull << l->file % 64;
-
-	d->deferred[l->file / 64] |= d->asked[l->file / 64] & bit;
-	d->asked[l->file / 64] &= ~bit;
+	spw_defer(d, l->file);
 	atomic_fetch_sub(&d->map->files[l->file].inflight, 1);
 	spw_load_end(l);
 	l->busy = false;
@@ -199,8 +196,8 @@ bring_row(struct spw_drainer *d, uint32_t chunk, uint32_t *went)
 	l->began = 0;
 	l->fd = spw_home_open(d, file);
 	l->err = l->fd < 0 ? l->fd : fill(d, l);
-	if (l->err == -EINPROGRESS) {
-		wait_for_tier(d, l);
+	if (l->err == -EINPROGRESS || l->fd == -ETIMEDOUT) {
+		put_off(d, l);
 		return false;
 	}
 	l->unreadable = l->err < 0 && l->fd >= 0;

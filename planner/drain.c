@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "planner/advice.h"
+#include "planner/aside.h"
 #include "planner/chunks.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
@@ -58,6 +59,7 @@ release(struct spw_drainer *d)
 		for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++)
 			spw_home_close(d, i);
 	spw_crew_free(d->crew);
+	spw_aside_free(d->aside);
 	free(d->homes);
 	free(d->runs);
 	free(d->found);
@@ -145,6 +147,8 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 	r = spw_chunks_relink(d);
 	if (r == 0)
 		r = spw_store_open(d);
+	if (r == 0 && d->store)
+		r = spw_aside_new(&d->aside);
 	if (r < 0) {
 		spw_drainer_stop(d);
 		return r;

@@ -79,7 +79,8 @@ struct spw_drainer {
 	struct spw_candidate *found;	/* by block: all may be dirty */
 	uint64_t *touched;		/* bitmap of files in this pass */
 	uint64_t *asked;		/* bitmap: asks this pass serves */
-	uint64_t *deferred;		/* bitmap: asks that wait for a tier */
+	uint64_t *deferred;		/* bitmap: asks that wait for a tier,
+					 * or for home */
 	uint32_t *tickets;		/* by file: how far they go */
 	uint32_t nopen, open_limit;
 	uint32_t clock_hand;
@@ -89,6 +90,7 @@ struct spw_drainer {
 	int64_t tidied_at;
 	bool starved;			/* no room could be made just now */
 	struct spw_crew *crew;
+	struct spw_aside *aside;	/* NULL: no tiers, or not open yet */
 	uint32_t under_way;		/* tasks */
 	struct spw_run *runs;		/* SPW_RUNS of them */
 	struct spw_run *run;		/* that blocks are added to, or NULL */
@@ -170,6 +172,9 @@ void spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 		      const struct spw_key *key, int err, uint32_t held);
 
 void spw_note_failure(struct spw_drainer *d, uint32_t file, int err);
+
+/* Who asked for the file is answered later: something does not answer us. */
+void spw_defer(struct spw_drainer *d, uint32_t file);
 
 /* Sends dirty blocks down to a tier, about so many; returns how many went. */
 uint32_t spw_spill(struct spw_drainer *d, uint32_t want);

@@ -179,6 +179,10 @@ spw_forget_files(struct spw_drainer *d)
 		if (!unlinked && !hurry && atomic_load(&f->err_seq) !=
 		    atomic_load(&f->err_seen))
 			continue;
+		if (!unlinked && !hurry &&
+		    atomic_load(&f->flags) & SPW_FILE_STAGED &&
+		    now < atomic_load(&map->seg->staged_until))
+			continue;
 		if (!h->idle_since)
 			h->idle_since = now;
 		/* With nothing cached there is no reason to keep it open, and

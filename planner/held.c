@@ -192,6 +192,8 @@ spw_store_refer(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
 	if (!p)
 		return false;
 	unrefer(d, p, bit);
+	d->map->chunks[chunk].seq[bit] =
+		(uint16_t)d->store->held[held].o->seq;
 	p->held[bit] = held;
 	p->bits[bit / 64] |= 1ull << bit % 64;
 	d->store->held[held].nrefs++;
@@ -365,7 +367,7 @@ spw_held_move(struct spw_held_mover *m, uint64_t from, uint64_t to)
 			s->marks[i].place = to;
 }
 
-/* The newest object that has a block counts. */
+/* The object that had a block counts, or none. */
 static void
 refer_found(struct spw_drainer *d, uint32_t held)
 {
@@ -382,7 +384,8 @@ refer_found(struct spw_drainer *d, uint32_t held)
 						 n / SPW_CHUNK_BLOCKS);
 
 		if (chunk == SPW_NONE ||
-		    !spw_chunk_has(&d->map->chunks[chunk], bit))
+		    !spw_chunk_has(&d->map->chunks[chunk], bit) ||
+		    d->map->chunks[chunk].seq[bit] != (uint16_t)o->seq)
 			continue;
 		old = spw_store_of(d, chunk, bit);
 		if (!old || s->held[old].o->seq < o->seq)

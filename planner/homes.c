@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "planner/aside.h"
 #include "planner/drainer.h"
 #include "planner/find.h"
 #include "shm/files.h"
@@ -49,9 +50,8 @@ open_at_holder(uint32_t pid, int fd, const struct spw_file *f)
 
 /* Any process of the job that has it open. */
 static int
-open_at_any_holder(struct spw_drainer *d, uint32_t file)
+open_at_any_holder(struct spw_map *map, uint32_t file)
 {
-	struct spw_map *map = d->map;
 	const struct spw_file *f = &map->files[file];
 	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_PROCS]
 					 .ready),
@@ -106,19 +106,44 @@ open_by_name(const struct spw_file *f)
 }
 
 static int
-find_home(struct spw_drainer *d, uint32_t file)
+find_home(struct spw_map *map, uint32_t file)
 {
-	const struct spw_file *f = &d->map->files[file];
+	const struct spw_file *f = &map->files[file];
 	int fd = open_at_holder(f->holder_pid, f->holder_fd, f);
 
 	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE)
 		return fd;
 	fd = open_by_name(f);
 	if (fd < 0 && fd != -EACCES)
-		fd = open_at_any_holder(d, file);
+		fd = open_at_any_holder(map, file);
 	for (int i = 0; i < 2 && fd < 0 && fd != -EACCES; i++)
 		fd = open_in_directory(f, i);
 	return fd;
+}
+
+struct finding {
+	struct spw_map *map;
+	uint32_t file;
+	struct stat st;
+	bool seen;
+};
+
+static int64_t
+find_and_look(void *arg)
+{
+	struct finding *f = arg;
+	int fd = find_home(f->map, f->file);
+
+	f->seen = fd >= 0 && spw_sys_fstat(fd, &f->st) == 0;
+	return fd;
+}
+
+static void
+close_found(void *arg, int64_t fd)
+{
+	(void)arg;
+	if (fd >= 0)
+		spw_sys_close((int)fd);
 }
 
 /* Closes homes that can be had again: settled and named. */
@@ -153,20 +178,21 @@ spw_home_open(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
 	struct spw_home *h = spw_home_of(d, file);
-	struct stat st;
+	struct finding found = { .map = d->map, .file = file };
 	int fd;
 
 	if (h->fd >= 0)
 		return h->fd;
 	if (d->nopen >= d->open_limit)
 		close_some(d);
-	fd = find_home(d, file);
+	fd = (int)spw_aside_call(d->aside, f->dev, find_and_look, &found,
+				 sizeof(found), close_found);
 	if (fd < 0)
 		return fd;
 	h->fd = fd;
 	h->retry_at = h->idle_since = 0;
 	d->nopen++;
-	if (spw_sys_fstat(fd, &st) == 0 && st.st_nlink == 0)
+	if (found.seen && found.st.st_nlink == 0)
 		spw_file_flag(f, SPW_FILE_UNLINKED);
 	atomic_store(&f->handled, d->epoch);
 	return fd;
@@ -257,18 +283,31 @@ spw_home_secure(struct spw_drainer *d)
 	}
 }
 
+struct looking {
+	int fd;
+	struct stat st;
+};
+
+static int64_t
+look(void *arg)
+{
+	struct looking *l = arg;
+
+	return spw_sys_fstat(l->fd, &l->st);
+}
+
 void
 spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
 	struct spw_home *h = &d->homes[file];
-	struct stat st;
+	struct looking l = { .fd = h->fd };
 
 	if (h->fd < 0 || h->noted == d->passes)
 		return;
 	h->noted = d->passes;
-	if (spw_sys_fstat(h->fd, &st) == 0)
-		spw_file_note_ctime(f, spw_nanoseconds(&st.st_ctim));
+	if (spw_aside_call(d->aside, f->dev, look, &l, sizeof(l), NULL) == 0)
+		spw_file_note_ctime(f, spw_nanoseconds(&l.st.st_ctim));
 }
 
 /* utimens notes its time in the record before it asks the kernel. So either

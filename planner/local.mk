@@ -12,6 +12,8 @@ planner_sources = \
 	planner/analyze-stride.c \
 	planner/analyze.c \
 	planner/analyze.h \
+	planner/aside.c \
+	planner/aside.h \
 	planner/await.c \
 	planner/bring.c \
 	planner/buffer.c \

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "planner/aside.h"
 #include "planner/chunks.h"
 #include "planner/keep.h"
 #include "planner/store.h"
@@ -361,6 +362,15 @@ spw_note_failure(struct spw_drainer *d, uint32_t file, int err)
 	h->failed = d->passes;
 }
 
+void
+spw_defer(struct spw_drainer *d, uint32_t file)
+{
+	uint64_t bit = 1ull << file % 64;
+
+	d->deferred[file / 64] |= d->asked[file / 64] & bit;
+	d->asked[file / 64] &= ~bit;
+}
+
 static void
 touch(struct spw_drainer *d, uint32_t file)
 {
@@ -368,6 +378,19 @@ touch(struct spw_drainer *d, uint32_t file)
 }
 
 static struct spw_drainer *serving;	/* for spw_lane_finish_cut */
+
+struct cutting {
+	int fd;
+	uint64_t size;
+};
+
+static int64_t
+cut_home(void *arg)
+{
+	const struct cutting *c = arg;
+
+	return spw_sys_ftruncate(c->fd, c->size);
+}
 
 /* A truncation whose maker died behind its gate. A home that is gone or
  * cannot be cut makes no difference to what the segment holds. */
@@ -377,11 +400,16 @@ finish_cut(struct spw_me *me, uint32_t file)
 	struct spw_file *f = &me->map->files[file];
 	uint64_t size = atomic_load(&f->cut) - 1;
 	int fd = spw_home_open(serving, file);
+	struct cutting c = { fd, size };
+	int r;
 
-	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ||
+	    fd == -ETIMEDOUT)
 		return fd;
-	if (fd >= 0 && spw_sys_ftruncate(fd, size) < 0)
-		return 0;		/* as if it had not begun */
+	r = fd < 0 ? 0 : (int)spw_aside_call(serving->aside, f->dev, cut_home,
+					     &c, sizeof(c), NULL);
+	if (r < 0)			/* tried again, or as if not begun */
+		return r == -ETIMEDOUT ? r : 0;
 	spw_gate_cut(me, file, size);
 	atomic_store(&f->wtime, spw_file_time());
 	return 0;
@@ -528,6 +556,10 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 			 * not get home is kept. */
 			r = d->homes[file].failed == d->passes ? 0
 			    : spw_sync_release(d, file, d->pass_seq);
+			if (r == -ETIMEDOUT) {
+				d->deferred[w] |= bits & -bits;
+				continue;
+			}
 			if (r < 0)
 				spw_file_fail(f, -r);
 			spw_home_let_run(d, file);

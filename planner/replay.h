@@ -116,6 +116,10 @@ int spw_replay_drop(struct spw_replay *r, struct spw_replay_object *o);
 /* Whether anything is left in it that is not home. */
 bool spw_replay_is_needed(const struct spw_replay *r);
 
+/* Whether there is something in it, and none of its files can be found: they
+ * were removed, or are in a place that is not there now. */
+bool spw_replay_is_orphaned(struct spw_replay *r);
+
 /* tidy: shares that are empty go. r is not valid any more. */
 int spw_replay_close(struct spw_replay *r, bool tidy);
 

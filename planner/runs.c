@@ -15,7 +15,10 @@
 #include "shm/sys.h"
 #include "shm/util.h"
 
-enum { PATIENCE_MS = 1 };
+enum {
+	PATIENCE_MS = 1,
+	STALL_MS = 1000,		/* until a home that stalls is tried again */
+};
 
 void
 spw_task_start(struct spw_drainer *d, struct spw_task *task)
@@ -104,7 +107,10 @@ end_run(struct spw_drainer *d, struct spw_task *task)
 		spw_block_arrive(d, run->block[i], &key, run->err, 0);
 	}
 	SPW_FAILPOINT("drain-arrived");
-	if (run->err < 0) {
+	if (run->fd == -ETIMEDOUT) {
+		d->homes[run->file].retry_at = spw_now_ms() + STALL_MS;
+		spw_defer(d, run->file);
+	} else if (run->err < 0) {
 		spw_note_failure(d, run->file, run->err);
 	} else {
 		d->homes[run->file].retry_at = 0;
@@ -129,11 +135,12 @@ begin(struct spw_drainer *d, bool last)
 	run->task.job.run = send_extents;
 	run->task.over = end_run;
 	spw_home_note_ctime(d, run->file);
-	if (!last || d->under_way) {
+	if (!last || d->under_way || d->store) {
 		spw_task_start(d, &run->task);
 		return;
 	}
-	/* Alone: not worth two changes of thread. */
+	/* Alone, and nobody waits for what is in tiers: not worth two changes
+	 * of thread. */
 	send_extents(&run->task.job);
 	end_run(d, &run->task);
 }

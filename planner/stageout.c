@@ -93,6 +93,27 @@ is_stub_of(struct spw_replay *r, const struct spw_replay_file *f)
 	return is;
 }
 
+bool
+spw_replay_is_orphaned(struct spw_replay *r)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->nfiles; i++) {
+		int fd;
+
+		if (!r->files[i].n)
+			continue;
+		any = true;
+		fd = spw_replay_find(r, &r->files[i]);
+		if (fd == -ENOENT)
+			continue;
+		if (fd >= 0)
+			spw_sys_close(fd);
+		return false;
+	}
+	return any;
+}
+
 void
 spw_replay_find_kept(struct spw_replay *r)
 {

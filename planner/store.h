@@ -13,8 +13,8 @@
 /*
  * A chunk's bits say which blocks are below (layout.h); the store knows in
  * which object of which tier. It lives in the drainer alone: a successor
- * lists the tiers and finds the same, since the newest object that has a
- * block whose bit is set is the one.
+ * lists the tiers and finds the same, since the chunk has the end of the
+ * object's sequence number.
  */
 enum { SPW_DOWN_DEPTH = 8 };		/* objects on their way at once */
 

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "planner/aside.h"
 #include "planner/chunks.h"
 #include "planner/keep.h"
 #include "planner/store.h"
@@ -257,13 +258,20 @@ copy_file(struct spw_drainer *d, uint32_t file, uint32_t i, uint32_t n)
 	return i;
 }
 
+static int64_t
+call_fsync(void *arg)
+{
+	return spw_syscall(SYS_fsync, *(const int *)arg, 0, 0, 0, 0, 0);
+}
+
 int
 spw_sync_home(struct spw_drainer *d, uint32_t file, int fd, bool forget_cut,
 	      bool *ret_was_cut)
 {
 	struct spw_file *f = &d->map->files[file];
 	uint64_t low = forget_cut ? atomic_exchange(&f->low, 0) : 0;
-	int r = (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
+	int r = (int)spw_aside_call(d->aside, f->dev, call_fsync, &fd,
+				    sizeof(fd), NULL);
 
 	if (r < 0 && low)
 		spw_file_note_low(f, low - 1);

@@ -99,6 +99,15 @@ spw_below_has(struct spw_map *map, const struct spw_key *key)
 	return look(map, key, &chunk) >> key->number % 64 & 1;
 }
 
+bool
+spw_below_is_home(struct spw_me *me, const struct spw_key *key,
+		  uint32_t spills)
+{
+	return !spw_below_has(me->map, key) &&
+	       spw_block_find(me, key) == SPW_NONE &&
+	       atomic_load(&me->map->files[key->file].spills) == spills;
+}
+
 void
 spw_below_clear(struct spw_map *map, const struct spw_key *key)
 {

@@ -27,6 +27,15 @@ uint32_t spw_below_chunk(struct spw_map *map, uint32_t file,
 
 bool spw_below_has(struct spw_map *map, const struct spw_key *key);
 
+/*
+ * What is not in memory is home, unless it is below. No block was found; that
+ * counts only if none was spilled since: one that was below, was written and
+ * went below again would look like neither. spills: as it was before. Of a
+ * file that has something below.
+ */
+bool spw_below_is_home(struct spw_me *me, const struct spw_key *key,
+		       uint32_t spills);
+
 /* Inside the file, or behind its gate. */
 void spw_below_clear(struct spw_map *map, const struct spw_key *key);
 

@@ -575,22 +575,6 @@ read_home(const struct spw_target *t, uint8_t *buf, uint64_t n, uint64_t off)
 	return 0;
 }
 
-/*
- * What is not in memory is home, unless it is below. No block was found; that
- * counts only if none was spilled since: one that was below, was written and
- * went below again would look like neither. spills: as it was before.
- */
-static bool
-is_home(struct spw_me *me, const struct spw_key *key, uint32_t spills)
-{
-	struct spw_file *f = &me->map->files[key->file];
-
-	return !spw_below_any(f) ||
-	       (!spw_below_has(me->map, key) &&
-		spw_block_find(me, key) == SPW_NONE &&
-		atomic_load(&f->spills) == spills);
-}
-
 /* Home first, then what the segment has on top, if it held still. -EREMOTE:
  * the block is below. */
 static ALONE int
@@ -657,7 +641,8 @@ read_block(struct spw_me *me, const struct spw_target *t, uint64_t off,
 		uint32_t idx = spw_block_find(me, &key);
 
 		*ret_err = 0;
-		if (idx == SPW_NONE && is_home(me, &key, spills))
+		if (idx == SPW_NONE && (!spw_below_any(f) ||
+					spw_below_is_home(me, &key, spills)))
 			return MISSING;
 		found = idx == SPW_NONE ? MISSING
 			: copy_out(me, idx, &key, from, from + n, buf);

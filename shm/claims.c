@@ -18,6 +18,7 @@
 
 #include "shm/crc32c.h"
 #include "shm/guard.h"
+#include "shm/reserve.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 
@@ -154,10 +155,10 @@ fill(int fd)
 		.size = TABLE_SIZE, .uid = spw_sys_geteuid(),
 	};
 	struct shared *at;
-	int r = spw_sys_ftruncate(fd, TABLE_SIZE);
+	int r = spw_reserve_size(fd, TABLE_SIZE);
 
 	if (r == 0)
-		r = spw_sys_fallocate(fd, 0, 0, CLAIMS_OFF);
+		r = spw_reserve(fd, 0, CLAIMS_OFF);
 	if (r < 0)
 		return r;
 	at = map_table(fd);
@@ -525,7 +526,7 @@ grow(const struct spw_claims *c, const struct chain *chain)
 	fd = spw_sys_open(c->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return fd;
-	r = spw_sys_fallocate(fd, 0, off, STEP * sizeof(struct claim));
+	r = spw_reserve(fd, off, STEP * sizeof(struct claim));
 	spw_sys_close(fd);
 	for (uint32_t i = ready; r == 0 && i < ready + STEP; i++) {
 		atomic_store(&chain->claims[i].next,

@@ -33,7 +33,7 @@
 	C(W116) /* something to know of a tier's place */ \
 	C(W117) /* a tier is not used */ \
 	C(W118) /* a file is not kept in tiers */ \
-	C(W119) /* a stub cannot be brought home */ \
+	C(W119) /* cannot be brought home, or up */ \
 	C(E150) /* RAM tier does not fit */ \
 	C(W152) /* RAM tier is small for want of shared memory */ \
 	C(E151) /* segment cannot be made or looked for */ \

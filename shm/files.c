@@ -183,6 +183,14 @@ is_reused(const struct spw_file *f, const struct spw_file_seen *seen)
 	       !atomic_load(&f->opens);
 }
 
+bool
+spw_file_is_known(struct spw_map *map, const struct spw_file_seen *seen)
+{
+	uint32_t file = spw_file_find(map, &seen->id);
+
+	return file != SPW_NONE && !is_reused(&map->files[file], seen);
+}
+
 static uint32_t
 take(struct spw_me *me, const struct spw_file_id *id, uint32_t flags)
 {

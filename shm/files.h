@@ -25,6 +25,10 @@ struct spw_file_seen {
 /* The record's index, or SPW_NONE. No lane needed; may be called anywhere. */
 uint32_t spw_file_find(struct spw_map *map, const struct spw_file_id *id);
 
+/* Whether there is a record of this very file, and not of one that had its
+ * number before. */
+bool spw_file_is_known(struct spw_map *map, const struct spw_file_seen *seen);
+
 /* Finds or makes the record and counts one more description open on it.
  * 1: other jobs claim the file too, and the kernel serves it until they have
  * left it and spw_file_return says so. -ENOSPC: no record or claim free.

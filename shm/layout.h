@@ -182,8 +182,12 @@ struct spw_chunk {			/* which blocks are below */
 	_Atomic uint32_t next;		/* chain of its cbucket: index + 1 */
 	uint32_t pad[3];
 	_Atomic uint64_t below[SPW_CHUNK_BLOCKS / 64];
+	/* Which object has each of them: the end of its sequence number, so
+	 * that a successor who does not find it takes no older one for it.
+	 * Set before the bit. */
+	uint16_t seq[SPW_CHUNK_BLOCKS];
 };
-static_assert(sizeof(struct spw_chunk) == 64, "stored in the segment");
+static_assert(sizeof(struct spw_chunk) == 576, "stored in the segment");
 
 struct spw_want {			/* blocks a thread waits for */
 	uint32_t file, file_gen;
@@ -260,6 +264,7 @@ enum spw_file_flag {
 	SPW_FILE_COPIED = 256,		/* tiers may have copies of its bytes */
 	SPW_FILE_TOUCHED = 512,		/* the kernel changed home for somebody;
 					 * the drainer has not synced it since */
+	SPW_FILE_STAGED = 1024,		/* stays until seg.staged_until */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -497,6 +502,8 @@ struct spw_seg {
 	_Atomic uint32_t save_asked;	/* tickets: put all that is not home */
 	_Atomic uint32_t save_done;	/* into durable tiers; served so far */
 	_Atomic int32_t save_err;	/* 0, or why not all is there */
+	_Atomic int64_t staged_until;	/* ms: files brought up for later stay
+					 * so long, and the segment for them */
 
 	_Alignas(64) _Atomic uint64_t requests_home, bytes_home;
 	_Atomic uint64_t requests_down, bytes_down;	/* to tiers, raw */

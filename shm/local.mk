@@ -26,6 +26,8 @@ shm_sources = \
 	shm/failpoint.h \
 	shm/files.c \
 	shm/files.h \
+	shm/fill.c \
+	shm/fill.h \
 	shm/gate.c \
 	shm/gate.h \
 	shm/guard.c \
@@ -55,6 +57,7 @@ shm_sources = \
 	shm/proc.c \
 	shm/proc.h \
 	shm/ranges.h \
+	shm/reserve.h \
 	shm/secret.c \
 	shm/secret.h \
 	shm/seg.c \

@@ -13,6 +13,7 @@
 #include <limits.h>
 
 #include "shm/crc32c.h"
+#include "shm/reserve.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 #include "shm/util.h"
@@ -289,13 +290,11 @@ reserve(const struct spw_map *map, int fd, enum spw_pool_id pool,
 	uint32_t from, uint32_t n)
 {
 	const struct spw_table *t = &map->fixed.tables[pool];
-	int r = spw_sys_fallocate(fd, 0, t->items_off +
-				  (uint64_t)t->item_size * from,
-				  (uint64_t)t->item_size * n);
+	int r = spw_reserve(fd, t->items_off + (uint64_t)t->item_size * from,
+			    (uint64_t)t->item_size * n);
 
 	if (r == 0)
-		r = spw_sys_fallocate(fd, 0, t->owners_off + 4ull * from,
-				      4ull * n);
+		r = spw_reserve(fd, t->owners_off + 4ull * from, 4ull * n);
 	return r;
 }
 
@@ -402,7 +401,7 @@ spw_seg_meet_slots(struct spw_map *map, uint32_t slot)
 static int
 fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f)
 {
-	int r = spw_sys_fallocate(fd, 0, 0, f->tables[0].owners_off);
+	int r = spw_reserve(fd, 0, f->tables[0].owners_off);
 
 	if (r < 0)
 		return r;
@@ -446,7 +445,7 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 		return -ENAMETOOLONG;
 	spw_seg_boot_id(f.boot_id);
 	lay_out(&f, req);
-	r = spw_sys_ftruncate(fd, f.size);
+	r = spw_reserve_size(fd, f.size);
 	if (r < 0)
 		return r;
 	r = map_file(fd, f.size, &base);

@@ -51,6 +51,15 @@ SPILLWAY_API int spillway_query(int fd, struct spillway_info *ret_info);
  * file is not managed. */
 SPILLWAY_API int spillway_pin(int fd, int pin);
 
+/* Brings n bytes of fd's file, from offset on, into the memory of the job,
+ * where all of its programs read them. They stay for `seconds` when the file is
+ * closed and the program has ended, unless the room is needed. Returns how
+ * many are there, fewer than asked for at the end of the file or when memory
+ * has no more room to spare; or -1 with EBADF: the file is not managed,
+ * EBUSY: the kernel serves it, EINVAL, or the error of a read. */
+SPILLWAY_API ssize_t spillway_stage(int fd, off_t offset, size_t n,
+				    unsigned seconds);
+
 /* What packing is for on the way to the tiers of this job, from now on and for
  * all of its programs: "async", "archive", "read-after-write", "balanced", or
  * three shares, see spillway_weigh. 0, or -1 with EINVAL, or ENOENT where the

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-	ROUNDS = 9, TOTAL = 32 << 20,
+	ROUNDS = 9, TOTAL = 32 << 20, MANY_FILES = 100000,
 	CROWD_BLOCKS = 512, CROWD_WRITES = 16384,	/* 2 MiB, 64 MiB */
 };
 
@@ -132,10 +132,10 @@ compare(const void *a, const void *b)
 }
 
 static double
-median(double *values)
+median(double *values, size_t n)
 {
-	qsort(values, ROUNDS, sizeof(*values), compare);
-	return values[ROUNDS / 2];
+	qsort(values, n, sizeof(*values), compare);
+	return values[n / 2];
 }
 
 static void
@@ -150,9 +150,9 @@ race(const char *name, double (*run)(const char *, size_t), size_t size,
 		ours[i] = run(managed, size);
 		ratio[i] = theirs[i] / ours[i];
 	}
-	got = median(ratio);
+	got = median(ratio, ROUNDS);
 	printf("%-34s %9.0f %9.0f %8.2fx  >= %-5.1f %s\n", name,
-	       median(theirs), median(ours), got, goal,
+	       median(theirs, ROUNDS), median(ours, ROUNDS), got, goal,
 	       got >= goal ? "ok" : "MISSED");
 }
 
@@ -182,7 +182,7 @@ unmanaged(void)
 		extra[r] = (wrapped - (now() - start)) / (double)n;
 	}
 	close(fd);
-	got = median(extra);
+	got = median(extra, ROUNDS);
 	printf("%-34s %9s %9.1f %9s <= %-5.1f %s\n",
 	       "unmanaged call, ns over libc's", "", got, "", 10.0,
 	       got <= 10 ? "ok" : "MISSED");
@@ -217,10 +217,57 @@ flatness(void)
 		far[i] = write_far(1ll << 40);
 		ratio[i] = near[i] / far[i];
 	}
-	got = median(ratio);
+	got = median(ratio, ROUNDS);
 	printf("%-34s %9.0f %9.0f %8.2fx  >= %-5.1f %s\n",
-	       "4 KiB at 1 MiB and at 1 TiB", median(near), median(far), got,
+	       "4 KiB at 1 MiB and at 1 TiB", median(near, ROUNDS), median(far, ROUNDS), got,
 	       0.9, got >= 0.9 ? "ok" : "MISSED");
+}
+
+/* ns of a 4 KiB write when each of so many files gets its share of them; what
+ * opening and closing costs is not in it. */
+static double
+write_among(int files)
+{
+	int each = MANY_FILES / files;
+	char path[4096];
+	double spent = 0;
+
+	for (int i = 0; i < files; i++) {
+		double start;
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/many.%d", managed, i);
+		fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+		if (fd < 0)
+			die(path);
+		start = now();
+		for (int k = 0; k < each; k++)
+			if (write(fd, buffer, 4096) != 4096)
+				die("write");
+		spent += now() - start;
+		close(fd);
+	}
+	for (int i = 0; i < files; i++) {
+		snprintf(path, sizeof(path), "%s/many.%d", managed, i);
+		unlink(path);
+	}
+	return spent / MANY_FILES;
+}
+
+static void
+many_files(void)
+{
+	double one[3], many[3], ratio[3], got;
+
+	for (int i = 0; i < 3; i++) {
+		one[i] = write_among(1);
+		many[i] = write_among(MANY_FILES);
+		ratio[i] = one[i] / many[i];
+	}
+	got = median(ratio, 3);
+	printf("%-34s %9.0f %9.0f %8.2fx  >= %-5.1f %s\n",
+	       "4 KiB in 1 and in 100,000 files", median(one, 3),
+	       median(many, 3), got, 0.9, got >= 0.9 ? "ok" : "MISSED");
 }
 
 /* A child writes its file once, so that its memory is mapped, waits for the
@@ -323,6 +370,7 @@ main(int argc, char **argv)
 	race("read 4 KiB, cached", read_back, 4096, plain, 2);
 	unmanaged();
 	flatness();
+	many_files();
 	crowds();
 	return 0;
 }

@@ -125,6 +125,32 @@ same_bytes hole "$scratch/plain/hole"
 rm -f $names
 nothing_left
 
+# Also where somebody gave the stub rights.
+(cd "$scratch/plain" && sh -c "$write_all" "$scratch/data")
+keep
+chmod -R u+rw .
+"$spillway" run -- cat big | cmp - "$scratch/data" || fail "read from a stub"
+"$spillway" stage out .
+is_plain
+nothing_left
+rm $names
+
+# One that is removed leaves its bytes; clean says how to give them up.
+spilled dd if="$scratch/data" of=gone bs=100000 status=none 2>err
+"$spillway" clean -n --tiers "$tiers" >out
+grep -qx 'nothing to clean' out || fail "$(cat out)"
+rm -f gone
+"$spillway" clean -y --tiers "$tiers" >out
+grep -q '^share keep\..*: 5.7 MiB, .*: spillway clean --force keep$' out ||
+	fail "$(cat out)"
+"$spillway" clean -n --json --tiers "$tiers" >out
+python3 -c 'import json, sys; orphan, = json.load(sys.stdin)["orphans"]
+assert orphan["job"] == "keep" and orphan["bytes"] == 6000000, orphan' <out ||
+	fail "$(cat out)"
+[ -n "$(find "$scratch/disk" -name '*.log')" ] || fail "removed unasked"
+"$spillway" clean -y --force --tiers "$tiers" keep >out
+nothing_left
+
 # What somebody wrote to is not written over, unless that is asked for.
 (cd "$scratch/plain" && sh -c "$write_all" "$scratch/data")
 keep

@@ -16,42 +16,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NEED(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, \
-				__LINE__, #cond, strerror(errno)); \
-			_exit(99); \
-		} \
-	} while (0)
+#include "tests/forms.h"
 
 static char *self;			/* path of this program */
 static char number[16];			/* of a descriptor, for the image */
 
 static int
-make(const char *name, int flags)
+make_numbered(const char *name, int flags)
 {
-	int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | flags, 0755);
+	int fd = make_as(name, flags, 0755);
 
-	NEED(fd > 2);
 	snprintf(number, sizeof(number), "%d", fd);
 	return fd;
-}
-
-static void
-put(int fd, const char *text)
-{
-	NEED(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-}
-
-static void
-show(int fd)
-{
-	char text[4096];
-	ssize_t n = pread(fd, text, sizeof(text), 0);
-
-	NEED(n >= 0);
-	printf("at %ld:\n%.*s", (long)lseek(fd, 0, SEEK_CUR), (int)n, text);
 }
 
 static void
@@ -85,7 +61,7 @@ go_on(int argc, char **argv)
 static void
 case_replace(void)
 {
-	int fd = make("kept", 0);
+	int fd = make_numbered("kept", 0);
 
 	put(fd, "old image\n");
 	execl(self, self, "-", number, "replaced", NULL);
@@ -95,7 +71,7 @@ case_replace(void)
 static void
 case_cloexec(void)
 {
-	put(make("gone", O_CLOEXEC), "old image\n");
+	put(make_numbered("gone", O_CLOEXEC), "old image\n");
 	execl(self, self, "-", number, NULL);
 	NEED(!"exec");
 }
@@ -127,7 +103,7 @@ start(int way, char *const *argv, char *const *envp)
 static void
 case_ways(void)
 {
-	int fd = make("ways", 0);
+	int fd = make_numbered("ways", 0);
 	char *argv[] = { "x", "-", number, "a", "b", NULL };
 	char *preload = getenv("LD_PRELOAD"), line[4096];
 	char *envp[] = { "WORD=given", NULL, NULL, NULL };
@@ -159,7 +135,7 @@ case_failure(void)
 	static char *big[3000];
 	static char page[131000];
 	char *argv[] = { "x", NULL }, *volatile nowhere = (char *)8;
-	int fd = make("failed", 0);
+	int fd = make_numbered("failed", 0);
 
 	memset(page, 'x', sizeof(page) - 1);
 	for (int i = 0; i < 2999; i++)
@@ -200,13 +176,13 @@ read_by(char *const *argv, char *const *envp)
 static void
 case_outsiders(void)
 {
-	int fd = make("seen", O_CLOEXEC), closed;
+	int fd = make_numbered("seen", O_CLOEXEC), closed;
 	char *cat[] = { "/bin/cat", "seen", "seen-too", NULL };
 	char *deaf[] = { "./static-cat", "seen", "seen-too", NULL };
 	char *nothing[] = { NULL };
 
 	put(fd, "line one\n");
-	closed = make("seen-too", 0);
+	closed = make_numbered("seen-too", 0);
 	put(closed, "closed\n");
 	close(closed);
 	read_by(cat, nothing);
@@ -224,7 +200,7 @@ case_outsiders(void)
 static void
 copy(const char *from, const char *to)
 {
-	int in = open(from, O_RDONLY), out = make(to, 0);
+	int in = open(from, O_RDONLY), out = make_numbered(to, 0);
 	char part[60000];
 	ssize_t n;
 
@@ -242,7 +218,7 @@ case_fresh(void)
 	int fd;
 
 	for (int i = 0; i < 5; i++) {
-		fd = make("script", 0);
+		fd = make_numbered("script", 0);
 		put(fd, "#!/bin/sh\necho \"$1 $0\"\n");
 		close(fd);
 		read_by(script, environ);
@@ -252,7 +228,7 @@ case_fresh(void)
 		unlink("program");
 	}
 	/* Still open for writing here: refused. */
-	fd = make("script", 0);
+	fd = make_numbered("script", 0);
 	put(fd, "#!/bin/sh\n");
 	NEED(execv(script[0], script) == -1);
 	printf("%s\n", strerror(errno));
@@ -275,7 +251,7 @@ case_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	put(make("signals", 0), "x");
+	put(make_numbered("signals", 0), "x");
 	execl(self, self, "+", NULL);
 }
 
@@ -300,14 +276,12 @@ show_signals(void)
 int
 main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} cases[] = {
+	static const struct form forms[] = {
 		{ "replace", case_replace }, { "cloexec", case_cloexec },
 		{ "ways", case_ways }, { "failure", case_failure },
 		{ "outsiders", case_outsiders }, { "fresh", case_fresh },
 		{ "signals", case_signals },
+		{ 0 },
 	};
 
 	alarm(60);
@@ -317,11 +291,5 @@ main(int argc, char **argv)
 		return go_on(argc, argv);
 	if (argc > 1 && strcmp(argv[1], "+") == 0)
 		return show_signals();
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (argc == 2 && strcmp(argv[1], cases[i].name) == 0) {
-			cases[i].run();
-			return 0;
-		}
-	fprintf(stderr, "usage: exec-forms CASE\n");
-	return 2;
+	return run_form(argc, argv, forms);
 }

@@ -21,29 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NEED(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, \
-				__LINE__, #cond, strerror(errno)); \
-			_exit(99); \
-		} \
-	} while (0)
-
-static int
-make(const char *name, int flags)
-{
-	int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | flags, 0644);
-
-	NEED(fd > 2);
-	return fd;
-}
-
-static void
-put(int fd, const char *text)
-{
-	NEED(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-}
+#include "tests/forms.h"
 
 static void
 wait_ok(pid_t pid)
@@ -51,16 +29,6 @@ wait_ok(pid_t pid)
 	int status;
 
 	NEED(waitpid(pid, &status, 0) == pid && status == 0);
-}
-
-static void
-show(int fd)
-{
-	char text[4096];
-	ssize_t n = pread(fd, text, sizeof(text), 0);
-
-	NEED(n >= 0);
-	printf("at %ld:\n%.*s", (long)lseek(fd, 0, SEEK_CUR), (int)n, text);
 }
 
 /* One position, whoever writes. */
@@ -376,10 +344,7 @@ case_tree(void)
 int
 main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} cases[] = {
+	static const struct form forms[] = {
 		{ "fork", case_fork }, { "_Fork", case_raw_fork },
 		{ "syscall", case_syscall }, { "vfork", case_vfork },
 		{ "vfork-signal", case_vfork_signal },
@@ -387,15 +352,9 @@ main(int argc, char **argv)
 		{ "atfork", case_atfork }, { "clone", case_clone },
 		{ "readers", case_readers }, { "threads", case_threads },
 		{ "tree", case_tree },
+		{ 0 },
 	};
 
 	alarm(60);
-	setvbuf(stdout, NULL, _IONBF, 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (argc == 2 && strcmp(argv[1], cases[i].name) == 0) {
-			cases[i].run();
-			return 0;
-		}
-	fprintf(stderr, "usage: fork-forms CASE\n");
-	return 2;
+	return run_form(argc, argv, forms);
 }

@@ -135,17 +135,26 @@ tests_unit_seed_SOURCES = \
 	tests/unit-seed.c
 
 tests_unit_config_load_SOURCES = \
-	tests/unit-config-load.c \
-	tests/unit-config.h
+	tests/counted.h \
+	tests/unit-config-load.c
 tests_unit_config_messages_SOURCES = \
-	tests/unit-config-messages.c \
-	tests/unit-config.h
+	tests/counted.h \
+	tests/unit-config-messages.c
 tests_unit_config_size_SOURCES = \
-	tests/unit-config-size.c \
-	tests/unit-config.h
+	tests/counted.h \
+	tests/unit-config-size.c
 tests_unit_config_tiers_SOURCES = \
-	tests/unit-config-tiers.c \
-	tests/unit-config.h
+	tests/counted.h \
+	tests/unit-config-tiers.c
+
+tests_unit_names_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-names.c
+tests_unit_seen_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-seen.c
 
 tests_unit_object_SOURCES = \
 	tests/guarded.h \
@@ -213,8 +222,10 @@ tests_scripts = \
 	tests/below-damage.sh \
 	tests/below-full.sh \
 	tests/below-home-faults.sh \
+	tests/below-home-stall.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
+	tests/below-older.sh \
 	tests/below-pack.sh \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
@@ -234,6 +245,7 @@ tests_scripts = \
 	tests/cmd-run-signals.sh \
 	tests/cmd-run-status.sh \
 	tests/cmd-run-timeout.sh \
+	tests/cmd-stage-in.sh \
 	tests/cmd-status-tiers.sh \
 	tests/completion.sh \
 	tests/config-denied.sh \
@@ -326,6 +338,7 @@ tests_scripts = \
 	tests/twin-denied.sh \
 	tests/twin-exec.sh \
 	tests/twin-few-descriptors.sh \
+	tests/twin-file-limit.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-lost-preload.sh \
@@ -335,6 +348,7 @@ tests_scripts = \
 	tests/twin-no-room.sh \
 	tests/twin-odd-io.sh \
 	tests/twin-outside.sh \
+	tests/twin-passed.sh \
 	tests/twin-past-cache.sh \
 	tests/twin-places.sh \
 	tests/twin-rename-tools.sh \
@@ -384,6 +398,7 @@ tests_helpers = \
 	tests/list-features \
 	tests/name-forms \
 	tests/odd-io \
+	tests/passed-forms \
 	tests/past-cache \
 	tests/pinned \
 	tests/powercut \
@@ -442,6 +457,9 @@ tests_home_errors_SOURCES = \
 tests_odd_io_SOURCES = \
 	tests/odd-io.c \
 	tests/told.h
+tests_passed_forms_SOURCES = \
+	tests/passed-forms.c \
+	tests/told.h
 tests_past_cache_SOURCES = \
 	tests/past-cache.c \
 	tests/told.h
@@ -454,6 +472,18 @@ tests_tier_steps_SOURCES = \
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
 	tests/told.h
+tests_exec_forms_SOURCES = \
+	tests/exec-forms.c \
+	tests/forms.h
+tests_fork_forms_SOURCES = \
+	tests/forms.h \
+	tests/fork-forms.c
+tests_signal_forms_SOURCES = \
+	tests/forms.h \
+	tests/signal-forms.c
+tests_spawn_forms_SOURCES = \
+	tests/forms.h \
+	tests/spawn-forms.c
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =

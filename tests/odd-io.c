@@ -155,6 +155,9 @@ flags(void)
 	state(end);
 	TELL(fcntl(end, F_GETFL) & O_APPEND);
 	close(end);
+	end = open("flags", O_PATH | O_TRUNC | O_RDWR);
+	close(end);
+	state(fd);
 	close(fd);
 }
 

@@ -19,29 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NEED(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, \
-				__LINE__, #cond, strerror(errno)); \
-			_exit(99); \
-		} \
-	} while (0)
+#include "tests/forms.h"
 
 enum { TICK_US = 1000, SECONDS = 2, MANY = 100, AT_MOST = 60 };
 
 static int side;			/* what handlers write to */
 static volatile sig_atomic_t ticks;
 static sigjmp_buf top;
-
-static int
-make(const char *name, int flags)
-{
-	int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | flags, 0644);
-
-	NEED(fd > 2);
-	return fd;
-}
 
 static void
 set_timer(long us)
@@ -304,21 +288,12 @@ case_exit(void)
 int
 main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} cases[] = {
+	static const struct form forms[] = {
 		{ "write", case_write }, { "jump", case_jump },
 		{ "values", case_values }, { "wait", case_wait },
 		{ "exit", case_exit },
+		{ 0 },
 	};
 
-	setvbuf(stdout, NULL, _IONBF, 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (argc == 2 && strcmp(argv[1], cases[i].name) == 0) {
-			cases[i].run();
-			return 0;
-		}
-	fprintf(stderr, "usage: signal-forms CASE\n");
-	return 2;
+	return run_form(argc, argv, forms);
 }

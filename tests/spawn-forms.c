@@ -16,39 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NEED(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, \
-				__LINE__, #cond, strerror(errno)); \
-			_exit(99); \
-		} \
-	} while (0)
-
-static int
-make(const char *name, int flags)
-{
-	int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | flags, 0644);
-
-	NEED(fd > 2);
-	return fd;
-}
-
-static void
-put(int fd, const char *text)
-{
-	NEED(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-}
-
-static void
-show(int fd)
-{
-	char text[4096];
-	ssize_t n = pread(fd, text, sizeof(text), 0);
-
-	NEED(n >= 0);
-	printf("at %ld:\n%.*s", (long)lseek(fd, 0, SEEK_CUR), (int)n, text);
-}
+#include "tests/forms.h"
 
 static void
 shell(const posix_spawn_file_actions_t *actions, const char *command,
@@ -229,24 +197,15 @@ case_behind(void)
 int
 main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(void);
-	} cases[] = {
+	static const struct form forms[] = {
 		{ "inherit", case_inherit }, { "actions", case_actions },
 		{ "follow", case_follow },
 		{ "outsider", case_outsider }, { "failure", case_failure },
 		{ "system", case_system }, { "popen", case_popen },
 		{ "behind", case_behind },
+		{ 0 },
 	};
 
 	alarm(60);
-	setvbuf(stdout, NULL, _IONBF, 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (argc == 2 && strcmp(argv[1], cases[i].name) == 0) {
-			cases[i].run();
-			return 0;
-		}
-	fprintf(stderr, "usage: spawn-forms CASE\n");
-	return 2;
+	return run_form(argc, argv, forms);
 }

@@ -357,6 +357,18 @@ test_removed(void)
 	CHECK(ops->close(t, true) == 0);
 }
 
+/* The same before the objects were synced: they do not count as safe. */
+static void
+test_removed_early(void)
+{
+	struct spw_tier *t = open_share(false);
+
+	(void)put(t, 1);
+	CHECK(nftw(place, take_away, 8, FTW_DEPTH | FTW_PHYS) == 0);
+	CHECK(ops->sync(t) < 0);
+	(void)ops->close(t, false);
+}
+
 static void
 run(const char *name, void (*test)(void))
 {
@@ -388,6 +400,7 @@ main(void)
 		run("torn", test_torn);
 		run("cut", test_cut);
 		run("removed", test_removed);
+		run("removed early", test_removed_early);
 	}
 	return 0;
 }

@@ -357,6 +357,23 @@ test_looking(void)
 	CHECK(!t->ops->close(t, true));
 }
 
+/* Somebody removes the file: what is in it does not count as safe. */
+static void
+test_removed(void)
+{
+	struct spw_tier *t = open_share("removed", 1 << 20);
+	char share[PATH_MAX];
+	size_t len;
+
+	(void)put(t, 1, 3000, &len);
+	snprintf(share, sizeof(share),
+		 "%s/spillway-%u/removed/pmem-0001.log", place,
+		 (unsigned)getuid());
+	CHECK(unlink(share) == 0);
+	CHECK(t->ops->sync(t) == -EIO);
+	(void)t->ops->close(t, true);
+}
+
 static void
 test_caution(void)
 {
@@ -380,6 +397,7 @@ test_all(void)
 	test_damaged_file();
 	test_old_sample();
 	test_looking();
+	test_removed();
 	test_caution();
 	kit_half_discarded("pmem", place);
 	CHECK(rmdir(place) == 0);	/* nothing is left of any share */

@@ -3,7 +3,7 @@
 
 #include "shm/conf.h"
 #include "shm/setting.h"
-#include "tests/unit-config.h"
+#include "tests/counted.h"
 
 #include <errno.h>
 #include <stdlib.h>

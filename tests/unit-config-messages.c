@@ -7,7 +7,7 @@
 #include "shm/paths.h"
 #include "shm/secret.h"
 #include "shm/suggest.h"
-#include "tests/unit-config.h"
+#include "tests/counted.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
 
 #include "shm/size.h"
 #include "shm/text.h"
-#include "tests/unit-config.h"
+#include "tests/counted.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 /* unit-config-tiers.c -- the grammar of tiers, and tiers on small machines */
 
 #include "shm/tierspec.h"
-#include "tests/unit-config.h"
+#include "tests/counted.h"
 
 #include <errno.h>
 #include <stdlib.h>

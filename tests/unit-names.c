@@ -2,25 +2,8 @@
 /* unit-names.c -- a record always knows a path; reused numbers get a new one */
 #include "shm/names.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "shm/lane.h"
-
-static int failures;
-
-#define CHECK(cond) \
-	do { \
-		if (!(cond)) { \
-			printf("%s:%d: %s\n", __FILE__, __LINE__, #cond); \
-			failures++; \
-		} \
-	} while (0)
-
-static struct spw_map map;
-static struct spw_me me;
+#include "tests/counted.h"
+#include "tests/one-lane.h"
 
 static uint32_t
 open_file(uint64_t ino, int64_t born, const char *path)
@@ -147,22 +130,10 @@ reused_numbers(void)
 int
 main(void)
 {
-	char place[] = "unit-names.XXXXXX";
-	struct spw_seg_request req = { .job = "names", .bytes = 4 << 20 };
-
-	req.dir = mkdtemp(place);
-	if (!req.dir || spw_seg_create(&req, &map) < 0 ||
-	    spw_lane_claim(&map, SPW_NONE, &me) < 0) {
-		puts("no segment");
-		return 1;
-	}
+	lane_begin();
 	short_names();
 	long_names();
 	reused_numbers();
-	spw_lane_release(&me);
-	unlink(map.path);
-	*strrchr(map.path, '/') = '\0';
-	rmdir(map.path);
-	rmdir(place);
+	lane_end();
 	return failures != 0;
 }

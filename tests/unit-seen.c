@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unit-seen.c -- what was seen of a file before it changed does not count */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "shm/gate.h"
-
-static int failures;
-
-#define CHECK(cond) \
-	do { \
-		if (!(cond)) { \
-			printf("%s:%d: %s\n", __FILE__, __LINE__, #cond); \
-			failures++; \
-		} \
-	} while (0)
-
-static struct spw_map map;
-static struct spw_me me;
+#include "tests/counted.h"
+#include "tests/one-lane.h"
 
 static struct spw_file_seen
 see(uint64_t ino, uint64_t size)
@@ -118,27 +103,37 @@ only_read(void)
 	spw_file_close(&me, file);
 }
 
+/* The record of a file that is gone, and its number went to a new one. */
+static void
+reused(void)
+{
+	struct spw_file_seen seen = see(6, 0);
+	uint32_t file;
+
+	CHECK(!spw_file_is_known(&map, &seen));
+	seen.btime = 1;
+	file = open_file(&seen, 0);
+	dirty(file);
+	spw_file_close(&me, file);
+	CHECK(spw_file_is_known(&map, &seen));
+	seen.btime = 2;
+	CHECK(!spw_file_is_known(&map, &seen));
+	seen.btime = 1;
+	spw_file_flag(&map.files[file], SPW_FILE_UNLINKED);
+	CHECK(!spw_file_is_known(&map, &seen));
+	CHECK(spw_file_reap(&me, file));
+}
+
 int
 main(void)
 {
-	char place[] = "unit-seen.XXXXXX";
-	struct spw_seg_request req = { .job = "seen", .bytes = 4 << 20 };
-
-	req.dir = mkdtemp(place);
-	if (!req.dir || spw_seg_create(&req, &map) < 0 ||
-	    spw_lane_claim(&map, SPW_NONE, &me) < 0) {
-		puts("no segment");
-		return 1;
-	}
+	lane_begin();
 	changed(resize, 1);
 	changed(dirty, 2);
 	changed(leave, 3);
 	left();
 	only_read();
-	spw_lane_release(&me);
-	unlink(map.path);
-	*strrchr(map.path, '/') = '\0';
-	rmdir(map.path);
-	rmdir(place);
+	reused();
+	lane_end();
 	return failures != 0;
 }

@@ -183,12 +183,7 @@ bb_open(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 		free(t);
 		return r;
 	}
-	t->tier.durable = t->share.lasts;
-	t->tier.unlocked = t->share.unlocked;
-	t->tier.lock = t->share.lock;
-	if (t->share.unlocked)
-		t->tier.caution = "no locks on this file system: nothing but "
-			"the segment's own lock keeps a second drainer away";
+	spw_share_introduce(&t->share, &t->tier);
 	r = spw_crew_new(SPW_CREW_HANDS, &t->crew);
 	if (r == 0)
 		r = look_through(t);
@@ -365,8 +360,11 @@ static void
 sync_held(struct spw_job *job)
 {
 	struct held *h = (struct held *)job;
+	struct stat st;
 
 	h->err = spw_share_fdatasync(h->fd);
+	if (!h->err && spw_sys_fstat(h->fd, &st) == 0 && st.st_nlink == 0)
+		h->err = -EIO;		/* somebody removed it */
 }
 
 /* All at once: what they wait for is mostly the same commit. */
@@ -578,12 +576,8 @@ bb_close(struct spw_tier *tier, bool discard)
 			spw_sys_close(t->task[i].fd);
 	while (t->nheld)
 		spw_sys_close(t->held[--t->nheld].fd);
-	if (discard && t->share.look_only)
-		r = -EROFS;
-	else if (discard)
-		r = spw_share_clear(&t->share, "bb", remove_file, &t->share);
-	if (discard && r == 0)
-		r = spw_share_remove(&t->share, "bb");
+	if (discard)
+		r = spw_share_discard(&t->share, "bb", remove_file, &t->share);
 	spw_share_close(&t->share);
 	free(t);
 	return r;

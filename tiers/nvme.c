@@ -581,12 +581,7 @@ open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 		free(t);
 		return r;
 	}
-	t->tier.durable = t->share.lasts;
-	t->tier.unlocked = t->share.unlocked;
-	t->tier.lock = t->share.lock;
-	if (t->share.unlocked)
-		t->tier.caution = "no locks on this file system: nothing but "
-				  "the segment keeps a second drainer out";
+	spw_share_introduce(&t->share, &t->tier);
 	r = spw_ring_new(false, &t->ring);
 	if (r == 0)
 		r = load_all(t);
@@ -605,10 +600,8 @@ close_tier(struct spw_tier *tier, bool discarded)
 	int r = 0;
 
 	spw_nvme_settle(t);
-	if (discarded && !t->share.look_only) {
-		r = spw_share_clear(&t->share, "nvme", remove_one, t);
-		if (r == 0)
-			r = spw_share_remove(&t->share, "nvme");
+	if (discarded) {
+		r = spw_share_discard(&t->share, "nvme", remove_one, t);
 	} else if (!t->share.look_only) {
 		t->closing = true;
 		r = spw_nvme_sync(tier);

@@ -381,13 +381,15 @@ spw_pmem_log_open(const struct spw_pmem_env *env, uint32_t number,
 
 /* Putting. */
 
+/* The file is not the one in the share any more, or not as long as it was. */
 static bool
 is_cut(struct spw_pmem_log *l)
 {
 	struct stat st;
 
-	if (spw_sys_fstat(l->fd, &st) < 0 || (uint64_t)st.st_size < l->size)
-		l->frozen = true;
+	if (spw_sys_fstat(l->fd, &st) < 0 || st.st_nlink == 0 ||
+	    (uint64_t)st.st_size < l->size)
+		l->cut = l->frozen = true;
 	return l->frozen;
 }
 
@@ -516,6 +518,9 @@ spw_pmem_log_sync(struct spw_pmem_log *l)
 {
 	if (l->err && l->nlive)
 		return l->err;
+	(void)is_cut(l);
+	if (l->cut && l->nlive)
+		return -EIO;
 	if (!l->to)
 		return 0;
 	l->err = 0;

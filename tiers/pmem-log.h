@@ -35,6 +35,7 @@ struct spw_pmem_log {
 	bool bad;			/* the head: nothing more is known */
 	bool frozen;			/* something in it is damaged: nothing
 					 * new is put beside it */
+	bool cut;			/* so is its file, or gone */
 	int err;			/* of msync: until nothing is in it */
 	uint64_t size, data_at;
 	uint32_t nslots, nlive, next;	/* next: where to look for a slot */

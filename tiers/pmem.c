@@ -156,12 +156,7 @@ open_parts(struct spw_pmem *t, const struct spw_tier_setup *setup)
 	r = spw_share_open(setup, "pmem", &t->share);
 	if (r < 0)
 		return r;
-	t->tier.durable = t->share.lasts;
-	t->tier.unlocked = t->share.unlocked;
-	t->tier.lock = t->share.lock;
-	if (t->share.unlocked)
-		t->tier.caution = "no locks on this file system: nothing but "
-			"the segment's own lock keeps a second drainer away";
+	spw_share_introduce(&t->share, &t->tier);
 	set_trust(t);
 	r = load(t);
 	if (r < 0)
@@ -449,12 +444,9 @@ pmem_close(struct spw_tier *tier, bool discard)
 	struct spw_pmem *t = (struct spw_pmem *)tier;
 	int r = 0;
 
-	if (discard && t->share.look_only)
-		r = -EROFS;
-	else if (discard)
-		r = spw_share_clear(&t->share, "pmem", remove_file, &t->share);
-	if (discard && r == 0)
-		r = spw_share_remove(&t->share, "pmem");
+	if (discard)
+		r = spw_share_discard(&t->share, "pmem", remove_file,
+				      &t->share);
 	spw_share_close(&t->share);
 	free_tier(t);
 	return r;

@@ -196,6 +196,17 @@ spw_share_open(const struct spw_tier_setup *setup, const char *kind,
 }
 
 void
+spw_share_introduce(const struct spw_share *s, struct spw_tier *tier)
+{
+	tier->durable = s->lasts;
+	tier->unlocked = s->unlocked;
+	tier->lock = s->lock;
+	if (s->unlocked)
+		tier->caution = "no locks on this file system: nothing but the "
+				"segment's own lock keeps a second drainer out";
+}
+
+void
 spw_share_close(struct spw_share *s)
 {
 	if (s->lock >= 0)
@@ -227,19 +238,6 @@ remove_dirs(const char *path)
 	r = sync_dir(fd);
 	spw_sys_close(fd);
 	return r;
-}
-
-int
-spw_share_remove(struct spw_share *s, const char *kind)
-{
-	char name[32];
-	int r;
-
-	(void)snprintf(name, sizeof(name), "%s.lock", kind);
-	r = spw_share_unlink(s, name);
-	if (r == 0)
-		r = sync_dir(s->dir);
-	return r < 0 ? r : remove_dirs(s->path);
 }
 
 int
@@ -288,6 +286,22 @@ spw_share_clear(struct spw_share *s, const char *kind,
 		r = spw_share_unlink(s, name);
 	s->gone = r < 0;
 	return r;
+}
+
+int
+spw_share_discard(struct spw_share *s, const char *kind,
+		  int (*remove)(void *arg, const char *name), void *arg)
+{
+	char name[32];
+	int r = s->look_only ? -EROFS : spw_share_clear(s, kind, remove, arg);
+
+	if (r < 0)
+		return r;
+	(void)snprintf(name, sizeof(name), "%s.lock", kind);
+	r = spw_share_unlink(s, name);
+	if (r == 0)
+		r = sync_dir(s->dir);
+	return r < 0 ? r : remove_dirs(s->path);
 }
 
 int

@@ -37,15 +37,19 @@ int spw_share_open(const struct spw_tier_setup *setup, const char *kind,
 		   struct spw_share *ret_share);
 void spw_share_close(struct spw_share *s);
 
+/* Writes down what the share's place means for the tier on it. */
+void spw_share_introduce(const struct spw_share *s, struct spw_tier *tier);
+
 /* Removes the files of a kind, all or nothing: after a crash in the middle the
  * share is gone, since older objects without the newer ones would be worse
  * than none. remove is called with every name, as by spw_share_each. */
 int spw_share_clear(struct spw_share *s, const char *kind,
 		    int (*remove)(void *arg, const char *name), void *arg);
 
-/* Removes the lock and the directory, unless another kind has files in it,
- * durably. The files of the kind are gone by now. */
-int spw_share_remove(struct spw_share *s, const char *kind);
+/* The same, and then the lock and the directory, unless another kind has files
+ * in it, durably. -EROFS: the share was opened to look at it. */
+int spw_share_discard(struct spw_share *s, const char *kind,
+		      int (*remove)(void *arg, const char *name), void *arg);
 
 /* Calls seen with every name in the directory that does not begin with a
  * dot; stops when it returns other than 0, and returns that. */

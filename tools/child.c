@@ -30,17 +30,15 @@ spw_child_prepare(struct spw_child *c)
 	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
 		sigaddset(&c->waited, taken[i]);
 	blocked = c->waited;
-	/* Nobody listening is no reason to leave bytes behind. */
+	/* Nobody listening is no reason to leave bytes behind, nor is a file
+	 * that cannot grow. */
 	sigaddset(&blocked, SIGPIPE);
+	sigaddset(&blocked, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &blocked, &c->before);
 	/* Ignored, the kernel would not keep the exit status. */
 	sigaction(SIGCHLD, &plain, &old);
 	c->ignores_chld = old.sa_handler == SIG_IGN;
-	if (getrlimit(RLIMIT_NOFILE, &c->files) == 0) {
-		struct rlimit more = { c->files.rlim_max, c->files.rlim_max };
-
-		(void)setrlimit(RLIMIT_NOFILE, &more);	/* fewer will do */
-	}
+	c->limits = spw_limits_raise();
 }
 
 void
@@ -49,8 +47,7 @@ spw_child_restore(const struct spw_child *c)
 	if (c->ignores_chld)
 		signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &c->before, NULL);
-	if (c->files.rlim_max)
-		(void)setrlimit(RLIMIT_NOFILE, &c->files);
+	spw_limits_restore(&c->limits);
 }
 
 static void

@@ -6,8 +6,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/types.h>
+
+#include "tools/limits.h"
 
 struct spw_child {
 	pid_t pid;
@@ -16,11 +17,11 @@ struct spw_child {
 	int64_t told;			/* ms: when SIGTERM came first; 0: not */
 	sigset_t waited, before;	/* signals we take, and the old mask */
 	bool ignores_chld;		/* as we found SIGCHLD */
-	struct rlimit files;		/* as we found it */
+	struct spw_limits limits;	/* as we found them */
 };
 
-/* From here on signals wait for spw_child_step, and we may open as many files
- * as the system allows. Before any thread. */
+/* From here on signals wait for spw_child_step, and we may open as many files,
+ * and write files as large, as the system allows. Before any thread. */
 void spw_child_prepare(struct spw_child *c);
 
 /* 0, or the negative errno of exec. */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "tools/args.h"
 #include "tools/commands.h"
 #include "tools/homing.h"
+#include "tools/limits.h"
 #include "tools/segments.h"
 
 enum {
@@ -50,24 +50,15 @@ static void
 take_signals(struct spw_map *map)
 {
 	struct sigaction sa = { .sa_handler = leave };
-	static const int deaf[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE };
+	static const int deaf[] = {
+		SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGXFSZ,
+	};
 
 	woken = map;
 	sigaction(SIGTERM, &sa, NULL);
 	/* What a terminal sends to the program's group is not for us. */
 	for (size_t i = 0; i < sizeof(deaf) / sizeof(*deaf); i++)
 		signal(deaf[i], SIG_IGN);
-}
-
-static void
-raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);	/* fewer will do */
 }
 
 static int
@@ -122,6 +113,9 @@ serve(struct spw_map *map, struct spw_drainer *d)
 		}
 		if (!quiet_since)
 			quiet_since = now;
+		/* Files were brought up for a program that is still to come. */
+		if (now < atomic_load(&map->seg->staged_until))
+			continue;
 		if (now - quiet_since >= GRACE_MS && spw_segment_remove(map, d))
 			return;
 	}
@@ -171,7 +165,7 @@ spw_cmd_agent(int argc, char **argv, char **envp)
 	r = spw_seg_attach(path, &map);
 	if (r < 0)
 		return blame(path, spw_segment_trouble(r));
-	raise_limit();
+	(void)spw_limits_raise();
 	take_signals(&map);
 	umask(077);
 	r = take_office(&map, &d);

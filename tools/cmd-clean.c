@@ -48,6 +48,8 @@ struct item {				/* something that may go */
 struct items {
 	struct item *list;
 	size_t n;
+	struct item *orphan;		/* what stays, and no file is left of */
+	size_t norphans;
 	uint64_t kept;			/* what is needed, or in use */
 };
 
@@ -94,10 +96,11 @@ add_segments(const struct request *req, const struct spw_chosen *c,
 	}
 }
 
-/* 1: may go; 0: it is needed, in use, or gone by now. */
+/* 1: may go; 0: it is needed, in use, or gone by now. orphan, if given, is
+ * told of one that stays and belongs to no file any more. */
 static int
 judge_share(const struct request *req, const struct spw_share_owner *o,
-	    bool look_only, struct spw_replay **ret)
+	    bool look_only, struct spw_replay **ret, struct item *orphan)
 {
 	struct spw_replay *r;
 	int err = spw_replay_open(req->shares->place, req->shares->nplaces,
@@ -110,6 +113,8 @@ judge_share(const struct request *req, const struct spw_share_owner *o,
 		*ret = r;
 		return 1;
 	}
+	if (orphan && spw_replay_is_orphaned(r))
+		*orphan = (struct item){ .owner = o, .lost = r->bytes };
 	(void)spw_replay_close(r, false);
 	return 0;
 }
@@ -133,15 +138,17 @@ add_shares(const struct request *req, struct items *all)
 {
 	for (size_t i = 0; i < req->shares->n; i++) {
 		const struct spw_share_owner *o = &req->shares->owner[i];
+		struct item *orphan = &all->orphan[all->norphans];
 		struct spw_replay *r;
 		int may;
 
 		if (!spw_shares_is_meant(o, req->args))
 			continue;
 		may = o->has_segment && !is_given_up(req, all, o) ? 0
-		      : judge_share(req, o, req->dry, &r);
+		      : judge_share(req, o, req->dry, &r, orphan);
 		if (may <= 0) {
 			all->kept++;
+			all->norphans += orphan->owner != NULL;
 			continue;
 		}
 		all->list[all->n++] = (struct item){
@@ -185,7 +192,7 @@ static int
 remove_share(const struct request *req, const struct item *it)
 {
 	struct spw_replay *r;
-	int may = judge_share(req, it->owner, false, &r);
+	int may = judge_share(req, it->owner, false, &r, NULL);
 
 	if (may <= 0)
 		return may < 0 ? may : -EBUSY;
@@ -226,11 +233,35 @@ show(const struct request *req, const struct items *all)
 			fputs(": nothing in it that is not home", stdout);
 		putchar('\n');
 	}
+	for (size_t i = 0; i < all->norphans; i++) {
+		const struct item *it = &all->orphan[i];
+
+		put_name(it);
+		printf(": %s, and none of its files is to be found; to give "
+		       "that up: spillway clean --force ",
+		       spw_show_size(it->lost, size));
+		spw_show_name(stdout, it->owner->job);
+		putchar('\n');
+	}
 	if (!all->n)
 		puts("nothing to clean");
 	if (all->kept && req->args->cfg.verbose)
 		printf("%llu kept: needed or in use\n",
 		       (unsigned long long)all->kept);
+}
+
+static void
+put_orphans(struct spw_json *j, const struct items *all)
+{
+	spw_json_open(j, "orphans", '[');
+	for (size_t i = 0; i < all->norphans; i++) {
+		spw_json_open(j, NULL, '{');
+		spw_json_string(j, "job", all->orphan[i].owner->job);
+		spw_json_string(j, "name", all->orphan[i].owner->name);
+		spw_json_number(j, "bytes", all->orphan[i].lost);
+		spw_json_close(j, '}');
+	}
+	spw_json_close(j, ']');
 }
 
 static void
@@ -257,6 +288,7 @@ put_json(const struct items *all)
 		spw_json_close(&j, '}');
 	}
 	spw_json_close(&j, ']');
+	put_orphans(&j, all);
 	spw_json_number(&j, "kept", all->kept);
 	spw_json_close(&j, '}');
 	spw_json_end(&j);
@@ -287,12 +319,17 @@ remove_all(const struct request *req, struct items *all)
 static int
 clean(const struct request *req, const struct spw_chosen *c)
 {
-	struct items all = { .list = calloc(c->n + req->shares->n + 1,
-					    sizeof(*all.list)) };
+	struct items all = {
+		.list = calloc(c->n + req->shares->n + 1, sizeof(*all.list)),
+		.orphan = calloc(req->shares->n + 1, sizeof(*all.orphan)),
+	};
 	int status = SPW_EXIT_OK;
 
-	if (!all.list)
+	if (!all.list || !all.orphan) {
+		free(all.list);
+		free(all.orphan);
 		return SPW_EXIT_PARTLY;
+	}
 	add_segments(req, c, &all);
 	add_shares(req, &all);
 	if (!req->json && !req->args->cfg.quiet)
@@ -304,6 +341,7 @@ clean(const struct request *req, const struct spw_chosen *c)
 	if (req->json)
 		put_json(&all);
 	free(all.list);
+	free(all.orphan);
 	if (!status && req->shares->unreachable)
 		status = SPW_EXIT_UNREACHABLE;
 	return fflush(stdout) && !status ? SPW_EXIT_FINDINGS : status;

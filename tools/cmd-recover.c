@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd-recover.c -- spillway recover: bring home what dead jobs left behind */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "shm/util.h"
@@ -12,6 +12,7 @@
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/json.h"
+#include "tools/limits.h"
 #include "tools/lost.h"
 #include "tools/replays.h"
 #include "tools/shares.h"
@@ -90,17 +91,6 @@ put_segment(const struct spw_segment *s, unsigned verbose)
 	       spw_show_size(s->left.bytes, bytes),
 	       spw_show_count(s->left.files, "file", files));
 	put_files(s, verbose);
-}
-
-static void
-raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);	/* fewer will do */
 }
 
 static int
@@ -391,7 +381,8 @@ spw_cmd_recover(int argc, char **argv, char **envp)
 		spw_shares_free(&shares);
 		return status;
 	}
-	raise_limit();
+	(void)spw_limits_raise();
+	signal(SIGXFSZ, SIG_IGN);	/* still too large is an error */
 	status = spw_replays_open(&shares, &args, req.force, &replays);
 	status = recover_all(&chosen, &replays, status, &req);
 	spw_shares_free(&shares);

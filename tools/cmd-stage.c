@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmd-stage.c -- spillway stage: files that are kept in tiers, brought home */
+/* cmd-stage.c -- spillway stage: files brought up for a job, or home after it */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,24 +13,30 @@
 #include "tools/commands.h"
 #include "tools/json.h"
 #include "tools/show.h"
+#include "tools/stagein.h"
 #include "tools/stubs.h"
 
 enum { BUSY_MS = 30000, BUSY_US = 20000 };
 
 static const char usage[] =
-	"usage: spillway stage out [-n] [--force] [--json] [OPTION]...\n"
+	"usage: spillway stage in [-n] [--for TIME] [--json] [OPTION]...\n"
+	"                         FILE|DIRECTORY...\n"
+	"       spillway stage out [-n] [--force] [--json] [OPTION]...\n"
 	"                          FILE|DIRECTORY...\n"
 	"\n"
-	"Bring home what was kept in tiers (--at-exit keep): each stub becomes\n"
-	"the plain file that it stands for, and its bytes leave the tiers.\n"
-	"Files that are no stubs are not touched.\n"
+	"in: bring files up into the memory of a job, from where its programs\n"
+	"read them.\n"
+	"out: bring home what was kept in tiers (--at-exit keep): each stub\n"
+	"becomes the plain file that it stands for, and its bytes leave the\n"
+	"tiers. Files that are no stubs are not touched.\n"
 	"\n"
-	"  spillway stage out results/run42.h5\n"
+	"  spillway stage in --job train data/part-*.h5\n"
 	"  spillway stage out -n results\n"
 	"  spillway stage out --json results | jq '.bytes'\n"
 	"\n"
-	"  -n, --dry-run         show what would be brought home\n"
-	"  --force               also over stubs that somebody wrote to\n"
+	"  -n, --dry-run         show what is in memory, or would come home\n"
+	"  --for TIME            in: keep it there for so long (1h)\n"
+	"  --force               out: also over stubs that somebody wrote to\n"
 	"  --json                write JSON\n"
 	"  --help                this text\n";
 
@@ -284,30 +290,65 @@ stage_out(const struct request *req)
 	return r;
 }
 
+static int
+stage_in(const struct request *req, const char *hold, char **argv,
+	 char **envp)
+{
+	struct spw_stagein in = {
+		.args = req->args, .paths = req->args->rest + 1,
+		.argv = argv, .envp = envp, .hold_ms = -1,
+		.dry = req->dry, .json = req->json,
+	};
+
+	if (hold && !spw_args_timeout("--for", hold, &in.hold_ms))
+		return SPW_EXIT_USAGE;
+	return spw_stage_in(&in);
+}
+
+/* As it was given: reading the arguments reorders them. */
+static char **
+copy_args(int argc, char **argv)
+{
+	char **copy = calloc((size_t)argc + 2, sizeof(*copy));
+
+	if (copy) {
+		copy[0] = "spillway";
+		memcpy(copy + 1, argv, (size_t)argc * sizeof(*copy));
+	}
+	return copy;
+}
+
 int
 spw_cmd_stage(int argc, char **argv, char **envp)
 {
 	static struct spw_args args;
 	struct request req = { .args = &args };
+	const char *hold = NULL;
 	const struct spw_switch own[] = {
 		{ "-n", &req.dry, NULL }, { "--dry-run", &req.dry, NULL },
 		{ "--force", &req.force, NULL },
+		{ "--for", NULL, &hold },
 		{ "--json", &req.json, NULL }, { NULL, NULL, NULL },
 	};
 	const struct spw_command command = {
 		.name = "stage", .usage = usage, .own = own,
-		.settings = SPW_SETTING(VERBOSE) | SPW_SETTING(QUIET) |
-			    SPW_SETTING(COLOR) | SPW_SETTING(CONFIG),
+		.settings = SPW_SETTINGS_LOOK | SPW_SETTING(TIERS) |
+			    SPW_SETTING(EXCLUDE),
 		.usage_status = SPW_EXIT_USAGE,
 	};
-	int status = spw_args_read(&command, argv, envp, &args);
+	char **given = copy_args(argc, argv);
+	int status = given ? spw_args_read(&command, argv, envp, &args)
+			   : SPW_EXIT_PARTLY;
 
-	(void)argc;
-	if (status >= 0)
-		return status;
-	if (args.n_rest < 2 || strcmp(args.rest[0], "out")) {
+	if (status < 0 && args.n_rest >= 2 && !strcmp(args.rest[0], "in"))
+		status = stage_in(&req, hold, given, envp);
+	else if (status < 0 && args.n_rest >= 2 &&
+		 !strcmp(args.rest[0], "out"))
+		status = stage_out(&req);
+	if (status < 0) {
 		fputs(usage, stderr);
-		return SPW_EXIT_USAGE;
+		status = SPW_EXIT_USAGE;
 	}
-	return stage_out(&req);
+	free(given);
+	return status;
 }

@@ -161,10 +161,16 @@ explain(const struct spw_config *cfg, uint64_t bytes, int err,
 	if (err == -EPERM)
 		spw_diag_cause(d, "spillway.%u in it is not a directory of "
 			       "yours with mode 0700", spw_sys_geteuid());
+	else if (err == -EFBIG)
+		spw_diag_cause(d, "a segment of %z is larger than files may "
+			       "be (ulimit -f)", bytes);
 	else
 		spw_diag_cause(d, "cannot make a segment there: %s",
 			       spw_diag_errno(-err));
-	spw_diag_hint(d, "another place in memory: --shm-dir DIR");
+	if (err == -EFBIG)
+		spw_diag_hint(d, "a smaller tier such as ram@32M");
+	else
+		spw_diag_hint(d, "another place in memory: --shm-dir DIR");
 	return -EINVAL;
 }
 

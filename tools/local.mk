@@ -49,6 +49,8 @@ tools_sources = \
 	tools/lost.h \
 	tools/library.c \
 	tools/library.h \
+	tools/limits.c \
+	tools/limits.h \
 	tools/parts.c \
 	tools/parts.h \
 	tools/profile-codecs.c \
@@ -70,12 +72,16 @@ tools_sources = \
 	tools/show.c \
 	tools/show.h \
 	tools/spillway.c \
+	tools/stagein.c \
+	tools/stagein.h \
 	tools/stubs.c \
 	tools/stubs.h \
 	tools/unhomed.c \
 	tools/unhomed.h \
 	tools/verify.c \
-	tools/verify.h
+	tools/verify.h \
+	tools/walk.c \
+	tools/walk.h
 
 dist_bin_SCRIPTS = \
 	tools/spillway-mpirun
@@ -103,6 +109,7 @@ EXTRA_DIST += \
 	tools/check \
 	tools/packages \
 	tools/quickstart \
+	tools/place.sh \
 	tools/setup.sh \
 	tools/spillway.bash \
 	tools/spillway.zsh \

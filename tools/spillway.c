@@ -9,6 +9,7 @@
 #include "shm/suggest.h"
 #include "tools/childenv.h"
 #include "tools/commands.h"
+#include "tools/stagein.h"
 
 static const struct {
 	const char *name, *help;
@@ -20,7 +21,8 @@ static const struct {
 	{ "place", "show where each part of a file is, and why",
 	  spw_cmd_place },
 	{ "drain", "bring home now what is dirty now", spw_cmd_drain },
-	{ "stage", "bring home what is kept in tiers", spw_cmd_stage },
+	{ "stage", "bring files up before a job, or home after it",
+	  spw_cmd_stage },
 	{ "recover", "bring home what dead jobs left behind",
 	  spw_cmd_recover },
 	{ "fsck", "check every byte that segments and tiers hold",
@@ -89,13 +91,13 @@ blame(const char *word)
 }
 
 /* Started from a program under Spillway we have the library too; what drains
- * must not be drained. */
+ * must not be drained. `stage in' wants it. */
 static void
 shed_library(char **argv)
 {
 	char *preload = getenv("LD_PRELOAD");
 
-	if (!preload || !spw_childenv_strip(preload))
+	if (getenv(SPW_STAGING) || !preload || !spw_childenv_strip(preload))
 		return;
 	if (!*preload)
 		unsetenv("LD_PRELOAD");

@@ -3,10 +3,11 @@
 #include "tools/stubs.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tools/walk.h"
 
 struct finder {
 	struct spw_stubs *stubs;
@@ -33,8 +34,10 @@ add(struct spw_stubs *s, const char *path, const struct spw_stub *stub)
 }
 
 static void
-complain(struct finder *f, const char *path, int err)
+complain(void *arg, const char *path, int err)
 {
+	struct finder *f = arg;
+
 	f->stubs->missing++;
 	f->fault(f->arg, path, err);
 }
@@ -42,8 +45,9 @@ complain(struct finder *f, const char *path, int err)
 /* Other people's files, and those that cannot be written, are no stubs of
  * ours. */
 static int
-look(struct finder *f, const char *path)
+look(void *arg, const char *path)
 {
+	struct finder *f = arg;
 	struct spw_stub stub;
 	int fd = spw_stub_open(path, &stub);
 
@@ -54,22 +58,6 @@ look(struct finder *f, const char *path)
 	if (fd == -EINVAL || fd == -ESTALE)
 		complain(f, path, fd);
 	return 0;
-}
-
-static int
-walk(struct finder *f, FTS *tree)
-{
-	FTSENT *e;
-	int r = 0;
-
-	while (r == 0 && (e = fts_read(tree))) {
-		if (e->fts_info == FTS_F)
-			r = look(f, e->fts_accpath);
-		else if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR ||
-			 e->fts_info == FTS_NS)
-			complain(f, e->fts_path, -e->fts_errno);
-	}
-	return r;
 }
 
 static int
@@ -89,16 +77,11 @@ spw_stubs_find(char *const *paths,
 	       struct spw_stubs *ret)
 {
 	struct finder f = { ret, fault, arg };
-	FTS *tree;
+	const struct spw_walker w = { look, complain, &f };
 	int r;
 
 	*ret = (struct spw_stubs){ 0 };
-	tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
-			NULL);
-	if (!tree)
-		return -errno;
-	r = walk(&f, tree);
-	fts_close(tree);
+	r = spw_walk(paths, &w);
 	if (r < 0)
 		spw_stubs_free(ret);
 	else if (ret->n)

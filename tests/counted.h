@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unit-config.h -- checks that the unit tests of the settings share */
+/* counted.h -- checks that count what is not true, and go on */
 
-#ifndef SPW_TESTS_UNIT_CONFIG_H
-#define SPW_TESTS_UNIT_CONFIG_H
+#ifndef SPW_TESTS_COUNTED_H
+#define SPW_TESTS_COUNTED_H
 
 #include <stdio.h>
 #include <string.h>

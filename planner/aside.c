@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* aside.c -- calls to a home that may not return for long, made aside */
+#include "planner/aside.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shm/util.h"
+#include "tiers/crew.h"
+
+struct call {
+	struct spw_job job;		/* first: reaped as that */
+	uint64_t dev;
+	int64_t (*act)(void *arg);
+	void (*undo)(void *arg, int64_t result);
+	int64_t result;
+	struct call *next;		/* of those that are late */
+	_Alignas(max_align_t) char arg[SPW_ASIDE_MAX];
+};
+
+struct spw_aside {
+	struct spw_crew *crew;
+	struct call *late;
+	unsigned nlate;
+};
+
+int
+spw_aside_new(struct spw_aside **ret_aside)
+{
+	struct spw_aside *a = calloc(1, sizeof(*a));
+	int r = a ? spw_crew_new(SPW_CREW_HANDS, &a->crew) : -ENOMEM;
+
+	if (r < 0) {
+		free(a);
+		return r;
+	}
+	*ret_aside = a;
+	return 0;
+}
+
+static void
+run(struct spw_job *job)		/* by another thread */
+{
+	struct call *c = (struct call *)job;
+
+	c->result = c->act(c->arg);
+}
+
+/* One that nobody waits for any more. */
+static void
+end_late(struct spw_aside *a, struct call *c)
+{
+	struct call **at = &a->late;
+
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	a->nlate--;
+	if (c->undo)
+		c->undo(c->arg, c->result);
+	free(c);
+}
+
+static void
+collect(struct spw_aside *a)
+{
+	struct spw_job *job;
+
+	while (a->nlate && (job = spw_crew_reap(a->crew, 0)))
+		end_late(a, (struct call *)job);
+}
+
+static bool
+is_stalled(const struct spw_aside *a, uint64_t dev)
+{
+	for (const struct call *c = a->late; c; c = c->next)
+		if (c->dev == dev)
+			return true;
+	return a->nlate == SPW_CREW_HANDS;
+}
+
+/* False: it is late. */
+static bool
+wait_for(struct spw_aside *a, const struct call *c)
+{
+	int64_t now = spw_now_ms(), until = now + SPW_ASIDE_MS;
+
+	for (; now < until; now = spw_now_ms()) {
+		struct spw_job *job = spw_crew_reap(a->crew,
+						    (int)(until - now));
+
+		if (job == &c->job)
+			return true;
+		if (job)
+			end_late(a, (struct call *)job);
+	}
+	return false;
+}
+
+void
+spw_aside_free(struct spw_aside *a)
+{
+	if (!a)
+		return;
+	collect(a);
+	if (a->nlate)
+		return;
+	spw_crew_free(a->crew);
+	free(a);
+}
+
+int64_t
+spw_aside_call(struct spw_aside *a, uint64_t dev, int64_t (*act)(void *arg),
+	       void *arg, size_t size,
+	       void (*undo)(void *arg, int64_t result))
+{
+	struct call *c;
+	int64_t result;
+
+	if (!a)
+		return act(arg);
+	collect(a);
+	if (is_stalled(a, dev))
+		return -ETIMEDOUT;
+	assert(size <= SPW_ASIDE_MAX);
+	c = malloc(sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	*c = (struct call){
+		.job.run = run, .dev = dev, .act = act, .undo = undo,
+	};
+	memcpy(c->arg, arg, size);
+	if (spw_crew_give(a->crew, &c->job) < 0) {
+		free(c);
+		return act(arg);
+	}
+	if (!wait_for(a, c)) {
+		c->next = a->late;
+		a->late = c;
+		a->nlate++;
+		return -ETIMEDOUT;
+	}
+	memcpy(arg, c->arg, size);
+	result = c->result;
+	free(c);
+	return result;
+}

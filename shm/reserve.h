@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* reserve.h -- room in a file of our own, whatever the program may write */
+#ifndef SPW_SHM_RESERVE_H
+#define SPW_SHM_RESERVE_H
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "shm/sys.h"
+
+/* The kernel would send SIGXFSZ, and end a program that did nothing wrong. */
+static inline bool
+spw_reserve_may(uint64_t end)
+{
+	struct rlimit limit;
+
+	return spw_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0,
+			   0) < 0 || end <= limit.rlim_cur;
+}
+
+static inline int
+spw_reserve(int fd, uint64_t off, uint64_t n)
+{
+	return spw_reserve_may(off + n) ? spw_sys_fallocate(fd, 0, off, n)
+					: -EFBIG;
+}
+
+static inline int
+spw_reserve_size(int fd, uint64_t size)
+{
+	return spw_reserve_may(size) ? spw_sys_ftruncate(fd, size) : -EFBIG;
+}
+
+#endif

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# twin-file-limit.sh -- a limit of file sizes is the program's, not Spillway's
+#
+# Segments are larger than such a limit.  Making one must not bring the signal
+# on a program that keeps within it.
+
+. tests/functions.sh
+
+# writes KIB: so much in pieces, under a limit of 100 KiB; with its status.
+cat >writes <<'SCRIPT'
+status=0
+dd if=/dev/zero of=file bs=1k count="$1" status=none || status=$?
+echo "limit $(ulimit -f), status $status"
+SCRIPT
+
+bare()
+{
+	SPILLWAY_INCLUDE=$PWD LD_PRELOAD=$preload "$@" || return
+	"$spillway" drain --wait --timeout 20s >"$scratch/drain" 2>&1 || :
+}
+
+for kib in 10 200; do
+	for kind in -S -H; do
+		for twin in plain spilled bare; do
+			mkdir $twin
+			status=0
+			(cd $twin && ulimit -S -f 100 && ulimit $kind -f 100 &&
+			 $twin bash ../writes $kib) >$twin.out 2>$twin.err ||
+				status=$?
+			# Whoever may not raise it is told so.
+			if [ $twin$status = spilled125 ] && [ $kind = -H ] &&
+			   grep -q 'E151' $twin.err; then
+				rm -r $twin
+				continue
+			fi
+			[ $status = 0 ] || fail "$twin: $(cat $twin.err)"
+			diff plain.out $twin.out || fail "$twin, $kib, $kind"
+			diff -r plain $twin || fail "$twin, $kib, $kind: file"
+			[ $twin = plain ] || rm -r $twin
+		done
+		rm -r plain
+	done
+done
