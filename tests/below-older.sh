@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# below-older.sh -- a drainer dies and the newest bytes of a tier are lost: the
-# next one does not take older ones, which an fsync had put there, for them
+# below-older.sh -- a drainer dies and the newest bytes of a tier are lost: fsck
+# sees that, and the next drainer does not take older ones, which an fsync had
+# put there, for them
 
 . tests/functions.sh
+requires python3 --version
 slow_mount
 mount=$scratch/slow
 cd "$mount"
@@ -38,7 +40,21 @@ kill -9 $run
 wait $run || :
 [ -n "$(find "$scratch/tier" -name '*.object' ! -newer "$scratch/mark")" ] ||
 	fail "fsync left nothing there"
+check()
+{
+	"$spillway" fsck --tiers "bb:$(place "$scratch/tier")" "$@" \
+		>"$scratch/told" 2>&1
+}
+check || fail "$(cat "$scratch/told")"
 find "$scratch/tier" -name '*.object' -newer "$scratch/mark" -delete
+fails_with 1 check
+grep -q '/a: bytes [0-9]* to [0-9]*: .*none has them  \[W169\]' \
+	"$scratch/told" || fail "$(cat "$scratch/told")"
+fails_with 1 check -q --json
+grep -v '\[W169\]$' "$scratch/told" | python3 -c 'import json, sys
+segment, = json.load(sys.stdin)["segments"]
+assert segment["missing"][0]["path"].endswith("/a"), segment' ||
+	fail "$(cat "$scratch/told")"
 touch "$scratch/go.over"
 told end $program
 cat "$scratch/out" "$scratch/err"

@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/json.h"
 #include "tools/lost.h"
+#include "tools/missing.h"
 #include "tools/replays.h"
 #include "tools/show.h"
 
@@ -62,7 +63,7 @@ count_unsound(const struct spw_segment *s)
 }
 
 static void
-check_segment(const struct request *req, const struct spw_segment *s,
+check_segment(const struct request *req, struct spw_segment *s,
 	      struct spw_json *j, struct tally *t)
 {
 	bool readable = s->state != SPW_SEGMENT_UNREADABLE;
@@ -78,14 +79,20 @@ check_segment(const struct request *req, const struct spw_segment *s,
 		spw_chosen_say(req->args, SPW_WARNING, SPW_W161, s->job,
 			       readable ? "records of blocks are damaged"
 			       : spw_segment_trouble(s->err), NULL);
-	if (!j)
+	if (!j) {
+		if (readable)
+			t->damaged += spw_missing_tell(s, req->args->color,
+						       NULL);
 		return;
+	}
 	spw_json_open(j, NULL, '{');
 	spw_json_string(j, "job", s->job);
 	spw_json_string(j, "state", spw_segment_state_name(s->state));
 	spw_json_number(j, "damaged_blocks", unsound);
 	if (readable)
 		spw_lost_put(j, &s->map);
+	if (readable)
+		t->damaged += spw_missing_tell(s, req->args->color, j);
 	spw_json_close(j, '}');
 }
 

@@ -51,6 +51,8 @@ tools_sources = \
 	tools/library.h \
 	tools/limits.c \
 	tools/limits.h \
+	tools/missing.c \
+	tools/missing.h \
 	tools/parts.c \
 	tools/parts.h \
 	tools/profile-codecs.c \

@@ -18,6 +18,7 @@ struct blocks {				/* of the file, that are not just home */
 	struct block {
 		uint64_t number;
 		bool below, cached, dirty;
+		uint16_t seq;		/* of the object, the end of it */
 		uint32_t object;
 	} *at;
 	size_t n, cap;
@@ -89,7 +90,7 @@ add_chunk(const struct spw_chunk *c, struct blocks *ret)
 	for (uint32_t bit = 0; bit < SPW_CHUNK_BLOCKS && r == 0; bit++) {
 		struct block new = {
 			.number = c->number * SPW_CHUNK_BLOCKS + bit,
-			.below = true, .object = SPW_NONE,
+			.below = true, .seq = c->seq[bit], .object = SPW_NONE,
 		};
 
 		if (atomic_load(&c->below[bit / 64]) >> bit % 64 & 1)
@@ -134,6 +135,8 @@ settle(struct blocks *b)
 		qsort(b->at, b->n, sizeof(*b->at), compare_blocks);
 	for (size_t i = 0; i < b->n; i++) {
 		if (n && b->at[n - 1].number == b->at[i].number) {
+			if (b->at[i].below)
+				b->at[n - 1].seq = b->at[i].seq;
 			b->at[n - 1].below |= b->at[i].below;
 			b->at[n - 1].cached |= b->at[i].cached;
 			b->at[n - 1].dirty |= b->at[i].dirty;
@@ -176,7 +179,7 @@ seen(void *arg, const struct spw_tier_found *f)
 	const struct spw_object *o = f->object;
 	struct spw_parts_object *at;
 
-	if (!o || f->err || o->dev != l->file->dev ||
+	if (!o || o->dev != l->file->dev ||
 	    o->ino != l->file->ino || o->btime != l->file->btime)
 		return 0;
 	at = grow(p->objects, p->nobjects, &p->objects_cap, sizeof(*at));
@@ -187,7 +190,7 @@ seen(void *arg, const struct spw_tier_found *f)
 	*at = (struct spw_parts_object){
 		.seq = o->seq, .offset = o->offset, .length = o->length,
 		.stored = f->len, .place = f->place, .tier = l->tier,
-		.nblocks = o->nblocks, .sync = o->flags & SPW_OBJECT_SYNC,
+		.nblocks = o->nblocks,
 	};
 	tell_pack(o, at);
 	return 0;
@@ -295,7 +298,7 @@ first_from(const struct blocks *b, uint64_t number)
 	return low;
 }
 
-/* The newest object that has a block is the one that counts. */
+/* The object that the chunk means is the one that counts. */
 static void
 assign(const struct spw_parts *p, struct blocks *b)
 {
@@ -303,12 +306,11 @@ assign(const struct spw_parts *p, struct blocks *b)
 		const struct spw_parts_object *o = &p->objects[k];
 		uint64_t end = o->offset + o->length;
 
-		if (o->sync)
-			continue;
 		for (size_t i = first_from(b, o->offset >> SPW_BLOCK_SHIFT);
 		     i < b->n && b->at[i].number << SPW_BLOCK_SHIFT < end;
 		     i++)
-			if (b->at[i].below)
+			if (b->at[i].below &&
+			    b->at[i].seq == (uint16_t)o->seq)
 				b->at[i].object = (uint32_t)k;
 	}
 }

@@ -13,7 +13,6 @@ struct spw_parts_object {		/* of the file, in a tier */
 	uint32_t nblocks, npacked;
 	uint8_t codec, filter, width;	/* of those that are packed */
 	int8_t level;
-	bool sync;			/* a copy for fsync */
 	bool known;			/* decision is its own */
 	struct spw_decision decision;
 };
