@@ -27,7 +27,7 @@ main(void)
 	for (unsigned i = 0; i < PUTS; i++) {
 		put[i].buf = kit_buffer();
 		put[i].len = kit_make(put[i].buf, i + 1, RAW);
-		spw_apart_move(a, &put[i]);
+		spw_apart_move(a, &put[i], false);
 	}
 	usleep(LATE_US);
 	before = spw_now_ns() - LATE_US / 2 * INT64_C(1000);
