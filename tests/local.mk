@@ -222,6 +222,7 @@ tests_scripts = \
 	tests/below-damage.sh \
 	tests/below-full.sh \
 	tests/below-home-faults.sh \
+	tests/below-home-late.sh \
 	tests/below-home-stall.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
@@ -330,6 +331,7 @@ tests_scripts = \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
+	tests/twin-address-space.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-append-extend.sh \
 	tests/twin-bare.sh \
