@@ -150,6 +150,7 @@ await(struct spw_drainer *d)
 	for (uint32_t i = 0; i < s->nlevels; i++) {
 		int64_t left = spw_apart_patience(s->level[i].tier);
 
+		spw_apart_go(s->level[i].tier);
 		if (left > 0 && (!ms || left < ms))
 			ms = left;
 	}
@@ -217,13 +218,16 @@ begin_sync(struct spw_level *l)
 	return true;
 }
 
+/* The puts that it was ordered after came back before it was over: they are
+ * taken first, since they count as safe from then on. */
 static bool
-is_syncing(struct spw_level *l)
+is_syncing(struct spw_drainer *d, struct spw_level *l)
 {
 	int r = l->syncing ? spw_apart_synced(l->tier) : 0;
 
 	if (!l->syncing || (r == -EINPROGRESS && !l->deaf))
 		return l->syncing;
+	collect(d);
 	l->syncing = false;
 	if (r < 0) {
 		l->shunned_until = spw_now_ms() + SHUN_MS;
@@ -236,12 +240,13 @@ is_syncing(struct spw_level *l)
 }
 
 static bool
-is_any_syncing(struct spw_store *s)
+is_any_syncing(struct spw_drainer *d)
 {
+	struct spw_store *s = d->store;
 	bool any = false;
 
 	for (uint32_t i = 0; i < s->nlevels; i++)
-		any |= is_syncing(&s->level[i]);
+		any |= is_syncing(d, &s->level[i]);
 	return any;
 }
 
@@ -251,17 +256,21 @@ spw_store_sync(struct spw_drainer *d)
 	struct spw_store *s = d->store;
 	int err = 0;
 
-	spw_store_reap(d, true);
+	collect(d);
+	while (s->crew.under_way && await(d))
+		;
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		s->level[i].syncing = begin_sync(&s->level[i]);
-	while (is_any_syncing(s))
+	while (is_any_syncing(d))
 		(void)await(d);
+	spw_store_reap(d, true);	/* of tiers that were not asked */
 	for (uint32_t i = 0; i < s->nlevels && !err; i++)
 		if (s->level[i].unsynced)
 			err = s->level[i].sync_err ? s->level[i].sync_err
 						   : -ETIMEDOUT;
 	if (err == 0) {
 		s->inherited = false;
+		s->safe = s->numbers;
 		spw_marks_retire(d);
 	}
 	return err;
@@ -272,7 +281,8 @@ spw_store_is_safe(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_store *s = d->store;
 
-	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
+	for (uint32_t i = s->of_file[file]; i && s->held[i].number > s->safe;
+	     i = s->held[i].next)
 		if (s->held[i].due > s->level[s->held[i].tier].syncs)
 			return false;
 	return true;
@@ -297,7 +307,7 @@ spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 	};
 	l->reading = true;
 	began = spw_now_ns();
-	spw_apart_move(l->tier, &l->up);
+	spw_apart_move(l->tier, &l->up, false);
 	while (l->reading && !l->deaf)
 		(void)await(d);
 	*ret_bytes = l->up.buf;

@@ -237,6 +237,8 @@ is_wanted(struct spw_drainer *d, uint32_t chunk, bool asked)
 		!(atomic_load(&map->files[file].flags) & SPW_FILE_UNLINKED));
 }
 
+/* Brings what it can of a chunk now; of two rows the second goes when the first
+ * is home. */
 static uint32_t
 bring_chunk(struct spw_drainer *d, uint32_t chunk, bool asked)
 {
@@ -246,18 +248,53 @@ bring_chunk(struct spw_drainer *d, uint32_t chunk, bool asked)
 	if (is_wanted(d, chunk, asked) && spw_store_has_lost(d, chunk) &&
 	    is_asked(d, file))
 		spw_file_fail(&d->map->files[file], EIO);
-	while (is_wanted(d, chunk, asked)) {
+	while (is_wanted(d, chunk, asked) && !spw_store_is_busy(d, chunk)) {
 		file = d->map->chunks[chunk].file;
 		d->touched[file / 64] |= 1ull << file % 64;
 		if (!bring_row(d, chunk, &went))
 			break;
-		/* The next row waits until this one is home. */
-		while (spw_store_is_busy(d, chunk) && is_asked(d, file)) {
+	}
+	return went;
+}
+
+static bool
+is_any_busy(struct spw_drainer *d)
+{
+	for (int i = 0; i < SPW_LOADS; i++)
+		if (d->store->load[i].busy)
+			return true;
+	return false;
+}
+
+/* All that was asked for: rows of many chunks are under way together. A chunk
+ * that was busy is looked at once more afterwards. */
+static uint32_t
+bring_asked(struct spw_drainer *d)
+{
+	uint32_t went = 0, before;
+	bool busy;
+
+	do {
+		busy = is_any_busy(d);
+		before = went;
+		for (uint32_t i = 0; i < spw_chunks_ready(d->map); i++)
+			went += bring_chunk(d, i, true);
+		if (busy && went == before) {
 			(void)spw_task_reap(d, PATIENCE_MS);
 			spw_attend(d);
 		}
-		if (spw_store_is_busy(d, chunk))
-			break;
+	} while (went > before || busy);
+	return went;
+}
+
+static uint32_t
+bring_some(struct spw_drainer *d)
+{
+	uint32_t ready = spw_chunks_ready(d->map), went = 0;
+
+	for (uint32_t i = 0; i < ready && went < SOME; i++) {
+		d->bring_hand = (d->bring_hand + 1) % ready;
+		went += bring_chunk(d, d->bring_hand, false);
 	}
 	return went;
 }
@@ -265,17 +302,11 @@ bring_chunk(struct spw_drainer *d, uint32_t chunk, bool asked)
 uint32_t
 spw_bring(struct spw_drainer *d, bool asked)
 {
-	uint32_t ready = spw_chunks_ready(d->map), went = 0;
+	uint32_t went;
 
 	if (!d->store)
 		return 0;
-	for (uint32_t i = 0; i < ready && (asked || went < SOME); i++) {
-		uint32_t chunk = asked ? i
-				 : (d->bring_hand = (d->bring_hand + 1) %
-						    ready);
-
-		went += bring_chunk(d, chunk, asked);
-	}
+	went = asked ? bring_asked(d) : bring_some(d);
 	spw_runs_wait(d);
 	spw_store_sweep(d);
 	return went;

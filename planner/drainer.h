@@ -7,6 +7,7 @@
 
 #include "planner/drain.h"
 #include "shm/blocks.h"
+#include "shm/spin.h"
 #include "tiers/crew.h"
 
 enum {
@@ -104,6 +105,9 @@ struct spw_drainer {
 	uint64_t *syncing;		/* bitmap: fsyncs under way */
 	uint32_t *sync_tickets;
 	int *sync_errs;			/* by file: what it is answered */
+	uint32_t sync_width;		/* files in the last round, */
+	int64_t sync_ended;		/* ns; when that was over */
+	struct spw_spin sync_spin;
 	uint64_t pass_seq;		/* objects before the pass began */
 	uint64_t home_rate;		/* bytes a millisecond; 0: not known */
 	bool hurries;			/* nothing rests: the end is near */

@@ -53,7 +53,7 @@ take_number(struct spw_store *s)
 
 static uint32_t
 enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
-      uint64_t place, uint32_t file)
+      uint64_t place, uint64_t due, uint32_t file)
 {
 	struct spw_store *s = d->store;
 	struct spw_object *copy = spw_held_copy(o);
@@ -67,8 +67,10 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 		.o = copy, .place = place, .tier = level, .file = file,
 		.file_gen = d->map->files[file].gen, .next = s->of_file[file],
 		.promised = o->flags & SPW_OBJECT_SYNC,
-		.due = s->level[level].syncs + 1,
+		.due = due, .number = ++s->numbers,
 	};
+	if (s->of_file[file])
+		s->held[s->of_file[file]].prev = no;
 	s->of_file[file] = no;
 	spw_file_flag(&d->map->files[file], SPW_FILE_COPIED);
 	return no;
@@ -80,12 +82,13 @@ strike(struct spw_drainer *d, uint32_t no)
 {
 	struct spw_store *s = d->store;
 	struct spw_held *h = &s->held[no];
-	uint32_t *at = &s->of_file[h->file];
 
-	while (*at && *at != no)
-		at = &s->held[*at].next;
-	if (*at)
-		*at = h->next;
+	if (h->next)
+		s->held[h->next].prev = h->prev;
+	if (h->prev)
+		s->held[h->prev].next = h->next;
+	else
+		s->of_file[h->file] = h->next;
 	free(h->o);
 	*h = (struct spw_held){ .next = s->held_free };
 	s->held_free = no;
@@ -157,7 +160,7 @@ spw_store_keep(struct spw_drainer *d, const struct spw_down *down)
 
 	if (spw_object_parse(down->x.buf, down->x.len, &o, &need) < 0)
 		return 0;
-	return enter(d, &o, down->tier, down->x.place, down->file);
+	return enter(d, &o, down->tier, down->x.place, down->due, down->file);
 }
 
 static struct spw_places *
@@ -321,8 +324,11 @@ bool
 spw_store_lasts(const struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_store *s = d->store;
+	bool all = true;
 
-	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		all &= spw_apart_is_durable(s->level[i].tier);
+	for (uint32_t i = all ? 0 : s->of_file[file]; i; i = s->held[i].next)
 		if (!spw_apart_is_durable(s->level[s->held[i].tier].tier))
 			return false;
 	return true;
@@ -333,8 +339,17 @@ spw_store_promise(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_store *s = d->store;
 
-	for (uint32_t i = s->of_file[file]; i; i = s->held[i].next)
+	for (uint32_t i = s->of_file[file]; i &&
+	     s->held[i].number > s->promised[file]; i = s->held[i].next)
 		s->held[i].promised = true;
+	s->promised[file] = s->numbers;
+}
+
+void
+spw_store_absolve(struct spw_drainer *d, uint32_t held)
+{
+	d->store->held[held].promised = false;
+	d->store->promised[d->store->held[held].file] = 0;
 }
 
 bool
@@ -456,7 +471,8 @@ found(void *arg, const struct spw_tier_found *f)
 		});
 	if (file == SPW_NONE)
 		return note_alien(finder, f->place);
-	held = enter(d, o, finder->level, f->place, file);
+	held = enter(d, o, finder->level, f->place,
+		     d->store->level[finder->level].syncs + 1, file);
 	if (!held)
 		return -ENOMEM;
 	if (o->flags & SPW_OBJECT_WHOLE)

@@ -98,7 +98,7 @@ drop(struct spw_drainer *d, const struct leaving *l, bool each)
 	int r = 0;
 
 	for (size_t i = 0; i < l->n && r == 0; i++) {
-		d->store->held[l->list[i].no].promised = false;
+		spw_store_absolve(d, l->list[i].no);
 		spw_store_lapse(d, l->list[i].no);
 		if (each)
 			r = spw_store_sync(d);
@@ -143,7 +143,7 @@ marked(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_marked m = {
 		.place = down->x.place, .seq = down->o.seq,
-		.due = d->store->level[down->tier].syncs + 1,
+		.due = down->due,
 		.tier = down->tier, .file = down->file,
 		.file_gen = down->file_gen,
 	};
@@ -192,7 +192,7 @@ spw_marks_heed(struct spw_drainer *d)
 		for (uint32_t k = s->marks[i].file == SPW_NONE ? 0
 		     : s->of_file[s->marks[i].file]; k; k = s->held[k].next)
 			if (s->held[k].o->seq <= s->marks[i].seq)
-				s->held[k].promised = false;
+				spw_store_absolve(d, k);
 }
 
 static bool

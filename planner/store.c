@@ -126,6 +126,8 @@ allocate(struct spw_drainer *d)
 	s->raw = aligned_alloc(SPW_TIER_ALIGN, SPW_OBJECT_MAX);
 	s->of_file = calloc(d->map->counts[SPW_POOL_FILES],
 			    sizeof(*s->of_file));
+	s->promised = calloc(d->map->counts[SPW_POOL_FILES],
+			     sizeof(*s->promised));
 	s->places = calloc(d->map->counts[SPW_POOL_CHUNKS],
 			   sizeof(*s->places));
 	s->row = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
@@ -138,7 +140,7 @@ allocate(struct spw_drainer *d)
 	for (int i = 0; ok && i < SPW_CREW_HANDS; i++)
 		ok = spw_packer_new(&s->unpacker[i]) == 0;
 	return ok && s->row && s->scratch && s->raw && s->of_file &&
-	       s->places && spw_bell_new(&s->bell) == 0 &&
+	       s->promised && s->places && spw_bell_new(&s->bell) == 0 &&
 	       spw_pack_open(&s->crew, d->map->fixed.workers, s->bell) == 0;
 }
 
@@ -191,6 +193,7 @@ release(struct spw_drainer *d)
 	free(s->raw);
 	spw_bell_free(s->bell);
 	free(s->of_file);
+	free(s->promised);
 	free(s->places);
 	free(s->held);
 	free(s->marks);
@@ -466,8 +469,9 @@ spw_store_send(struct spw_drainer *d, struct spw_down *down)
 	down->x.user = down;
 	down->sent = true;
 	down->sent_ns = spw_now_ns();
+	down->due = l->syncs + 1 + l->syncing;
 	spw_advice_sent(d, down);
-	spw_apart_move(l->tier, &down->x);
+	spw_apart_move(l->tier, &down->x, down->o.flags & SPW_OBJECT_SYNC);
 	l->unsynced = true;
 	SPW_FAILPOINT("store-submitted");
 }

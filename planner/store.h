@@ -36,6 +36,7 @@ struct spw_down {			/* an object on its way down */
 	uint8_t choice;			/* and how it is to be packed */
 	bool planned;
 	int64_t sent_ns;		/* when it was submitted */
+	uint64_t due;			/* the tier's sync that makes it safe */
 	bool busy;
 	bool sent;
 	bool late;			/* over for us; the tier still has it */
@@ -46,9 +47,10 @@ struct spw_held {			/* an object in a tier */
 	struct spw_object *o;		/* without path; NULL: not in use */
 	uint64_t place;
 	uint64_t due;			/* the tier's sync that makes it safe */
+	uint64_t number;		/* counted from 1 */
 	uint32_t tier, nrefs;		/* blocks that are in it and count */
 	uint32_t file, file_gen;
-	uint32_t next;			/* of the same file; or free */
+	uint32_t next, prev;		/* of the same file; or free */
 	bool promised;			/* fsync counts on it */
 	bool hurt;			/* was found damaged: left alone */
 };
@@ -65,7 +67,7 @@ struct spw_places {			/* of a chunk's blocks */
 	bool busy;
 };
 
-enum { SPW_LOADS = 4 };			/* on their way home at once */
+enum { SPW_LOADS = 8 };			/* on their way home at once */
 
 struct spw_load {			/* blocks of a chunk, read from a tier */
 	struct spw_task task;
@@ -112,7 +114,10 @@ struct spw_store {
 	struct spw_level level[SPW_TIERS_MAX];
 	struct spw_held *held;		/* number 0 is none */
 	uint32_t nheld, held_cap, held_free;
-	uint32_t *of_file;		/* first held, by file */
+	uint32_t *of_file;		/* first held, by file: the last one */
+	uint64_t numbers;		/* given out */
+	uint64_t safe;			/* up to there all are durable */
+	uint64_t *promised;		/* by file: up to there all are */
 	struct spw_places **places;	/* by chunk */
 	int64_t stamped, noted;		/* ms */
 	struct spw_marked *marks;
@@ -234,6 +239,7 @@ bool spw_store_has_promised(struct spw_drainer *d, uint32_t file,
 /* A reboot leaves all objects of the file. */
 bool spw_store_lasts(const struct spw_drainer *d, uint32_t file);
 void spw_store_promise(struct spw_drainer *d, uint32_t file);
+void spw_store_absolve(struct spw_drainer *d, uint32_t held);
 
 /* They are not needed any more, and go, the oldest first. */
 void spw_store_release(struct spw_drainer *d, uint32_t file, uint64_t seq);

@@ -42,6 +42,24 @@ is_asked(const struct spw_drainer *d, uint32_t file)
 	return d->syncing[file / 64] >> file % 64 & 1;
 }
 
+/* Ranks that were answered together will ask together again, a moment after
+ * the first of them: then one sync serves all. */
+static void
+wait_for_others(struct spw_drainer *d)
+{
+	const _Atomic uint32_t *asks = &d->map->seg->asks;
+	uint32_t before = atomic_load(asks);
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
+		n += (uint32_t)__builtin_popcountll(
+			atomic_load(&d->map->syncs[w]));
+	if (n && n < d->sync_width &&
+	    spw_now_ns() - d->sync_ended < SPW_SPIN_NS)
+		(void)spw_spin(&d->sync_spin, asks,
+			       before + d->sync_width - n);
+}
+
 static bool
 take_asks(struct spw_drainer *d)
 {
@@ -191,12 +209,15 @@ mark(struct spw_drainer *d, const struct spw_candidate *c, bool safe)
 	spw_guard_leave();
 }
 
+/* What is safe already may be much: it stays dirty until it is home. Who asked
+ * did so after his writes, so what they changed is seen without the lock. */
 static void
 add_candidate(struct spw_drainer *d, uint32_t idx, uint32_t *n)
 {
 	const struct spw_block *b = &d->map->blocks[idx];
 
-	if (b->file < d->map->counts[SPW_POOL_FILES] && is_asked(d, b->file))
+	if (b->file < d->map->counts[SPW_POOL_FILES] && is_asked(d, b->file) &&
+	    *(const volatile uint8_t *)&b->state.safe != SPW_SAFE)
 		d->sync_found[(*n)++] = (struct spw_candidate){
 			{ b->file, b->file_gen, b->number }, idx,
 		};
@@ -258,10 +279,28 @@ copy_file(struct spw_drainer *d, uint32_t file, uint32_t i, uint32_t n)
 	return i;
 }
 
+struct syncing {
+	struct spw_file *f;
+	uint32_t gen;
+	int fd;
+};
+
 static int64_t
 call_fsync(void *arg)
 {
-	return spw_syscall(SYS_fsync, *(const int *)arg, 0, 0, 0, 0, 0);
+	const struct syncing *s = arg;
+
+	return spw_syscall(SYS_fsync, s->fd, 0, 0, 0, 0, 0);
+}
+
+/* The kernel says it once; the next fsync would hear nothing of it. */
+static void
+note_late(void *arg, int64_t result)
+{
+	const struct syncing *s = arg;
+
+	if (result < 0 && result != -ECANCELED && s->gen == s->f->gen)
+		spw_file_fail(s->f, (int)-result);
 }
 
 int
@@ -270,8 +309,9 @@ spw_sync_home(struct spw_drainer *d, uint32_t file, int fd, bool forget_cut,
 {
 	struct spw_file *f = &d->map->files[file];
 	uint64_t low = forget_cut ? atomic_exchange(&f->low, 0) : 0;
-	int r = (int)spw_aside_call(d->aside, f->dev, call_fsync, &fd,
-				    sizeof(fd), NULL);
+	struct syncing s = { f, f->gen, fd };
+	int r = (int)spw_aside_call(d->aside, f->dev, call_fsync, &s, sizeof(s),
+				    note_late);
 
 	if (r < 0 && low)
 		spw_file_note_low(f, low - 1);
@@ -345,6 +385,7 @@ answer_file(struct spw_drainer *d, uint32_t file)
 	atomic_store(&f->sync_err, d->sync_errs[file]);
 	atomic_store(&f->sync_done, d->sync_tickets[file]);
 	spw_sys_futex_wake(&f->sync_done, INT32_MAX);
+	d->sync_width++;
 }
 
 /* What is dirty in the files of d->syncing is durable in tiers afterwards, or
@@ -371,7 +412,10 @@ copy_all(struct spw_drainer *d)
 void
 spw_sync_serve(struct spw_drainer *d)
 {
-	if (!d->store || !take_asks(d))
+	if (!d->store)
+		return;
+	wait_for_others(d);
+	if (!take_asks(d))
 		return;
 	SPW_FAILPOINT("sync-asked");
 	spw_store_reap(d, true);
@@ -379,7 +423,9 @@ spw_sync_serve(struct spw_drainer *d)
 	for_asked(d, secure_file);
 	SPW_FAILPOINT("sync-home");
 	copy_all(d);
+	d->sync_width = 0;
 	for_asked(d, answer_file);
+	d->sync_ended = spw_now_ns();
 }
 
 /* All that can be copied as it is; home is not asked, it may be hanging. */

@@ -67,6 +67,7 @@ shm_sources = \
 	shm/size.c \
 	shm/size.h \
 	shm/spillway.h \
+	shm/spin.h \
 	shm/suggest.c \
 	shm/suggest.h \
 	shm/sys.h \

@@ -81,9 +81,8 @@ spw_seg_boot_id(char id[40])
 	return n < 0 ? (int)n : 0;
 }
 
-/* DIR/spillway.UID: ours, a directory, closed to others. */
-static int
-private_dir(const char *dir)
+int
+spw_seg_own_dir(const char *dir)
 {
 	char path[SPW_SEG_PATH_MAX];
 	struct stat st;
@@ -488,7 +487,7 @@ spw_seg_create(const struct spw_seg_request *req, struct spw_map *ret_map)
 {
 	struct spw_map map = { 0 };
 	char dir[SPW_SEG_PATH_MAX];
-	int fd, r = private_dir(req->dir);
+	int fd, r = spw_seg_own_dir(req->dir);
 
 	if (r < 0)
 		return r;

@@ -69,6 +69,10 @@ struct spw_seg_request {
  * -ENAMETOOLONG when it does not fit. */
 int spw_seg_path(const char *dir, const char *job, char *buf, size_t cap);
 
+/* Makes DIR/spillway.UID, if it is not there. -EPERM: it is not ours, no
+ * directory, or not closed to others. */
+int spw_seg_own_dir(const char *dir);
+
 /* The kernel's, as text filled up with zeros; what it cannot be read from
  * counts as empty. */
 int spw_seg_boot_id(char id[40]);

@@ -32,7 +32,11 @@ if os.fork() == 0:
 ' 2>err
 grep -q 'processes of job on live on; agent [0-9]* drains for them' err ||
 	fail "$(cat err)"
-"$spillway" status --json on >out
+for ((i = 0; i < 100; i++)); do		# it takes office meanwhile
+	"$spillway" status --json on >out
+	! grep -q '"drainer": "agent"' out || break
+	sleep 0.02
+done
 grep -q '"drainer": "agent"' out || fail "$(cat out)"
 for ((i = 0; i < 200; i++)); do
 	compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null || break

@@ -7,6 +7,7 @@ unset SPILLWAY_JOB
 slow_mount bandwidth=10000000
 mount=$scratch/slow
 mkdir "$scratch/disk" "$scratch/bad"
+disk=$(literally "$scratch/disk") bad=$(literally "$scratch/bad")
 cd "$mount"
 
 # What does not fit in memory is below, and home is slow.
@@ -24,14 +25,14 @@ sleep 0.3			# figures are renewed four times a second
 "$spillway" status --json tiers >"$scratch/json"
 touch "$scratch/now.over"
 wait $run || fail "ended with $?: $(cat "$scratch/err")"
-grep -Eq "^  tier nvme    $scratch/disk  [0-9.]+ [KM]iB/64 MiB in [0-9]+ objects?, (not )?durable$" \
+grep -Eq "^  tier nvme    $disk  [0-9.]+ [KM]iB/64 MiB in [0-9]+ objects?, (not )?durable$" \
 	"$scratch/text" || fail "$(cat "$scratch/text")"
 grep -Eq '^  [0-9.]+ [KM]iB in tiers and not home$' "$scratch/text" ||
 	fail "$(cat "$scratch/text")"
-for words in '"kind": "nvme"' "\"place\": \"$scratch/disk\"" \
+for words in '"kind": "nvme"' "\"place\": \"$disk\"" \
 	'"capacity": 67108864' '"used": [1-9]' '"objects": [1-9]' \
 	'"durable": ' '"state": "open"' '"below_bytes": [1-9]'; do
-	grep -q "$words" "$scratch/json" || fail "$words: $(cat "$scratch/json")"
+	grep -Eq "$words" "$scratch/json" || fail "$words: $(cat "$scratch/json")"
 done
 [ ! -s "$scratch/err" ] || fail "warned of nothing: $(cat "$scratch/err")"
 
@@ -40,9 +41,9 @@ done
 "$spillway" run --job bad --tiers "ram@4M nvme:$(place "$scratch/bad")@1M" -- \
 	sh -c '"$0" status bad >"$1/text"' "$spillway" "$scratch" \
 	2>"$scratch/err"
-[ "$(grep -c "warning: tier nvme: $scratch/bad: is not used: .*\[W117\]" \
+[ "$(grep -Ec "warning: tier nvme: $bad: is not used: .*\[W117\]" \
 	"$scratch/err")" = 1 ] || fail "$(cat "$scratch/err")"
-grep -q "^  tier nvme    $scratch/bad  not used: " "$scratch/text" ||
+grep -Eq "^  tier nvme    $bad  not used: " "$scratch/text" ||
 	fail "$(cat "$scratch/text")"
 fails_with 125 "$spillway" run --strict --tiers \
 	"ram@4M nvme:$(place "$scratch/bad")@1M" \
@@ -56,7 +57,7 @@ PMEM_IS_PMEM_FORCE=1 "$spillway" run --job pmem --tiers \
 	"$0" status --json pmem >"$1/json"' "$spillway" "$scratch" \
 	2>"$scratch/err"
 ! grep -q 'W117.*\|not used' "$scratch/err" || skip "needs: libpmem"
-[ "$(grep -c "warning: tier pmem: $scratch/disk: PMEM_IS_PMEM_FORCE is set.*\[W116\]" \
+[ "$(grep -Ec "warning: tier pmem: $disk: PMEM_IS_PMEM_FORCE is set.*\[W116\]" \
 	"$scratch/err")" = 1 ] || fail "$(cat "$scratch/err")"
 grep -q '^  tier pmem    caution: PMEM_IS_PMEM_FORCE is set' "$scratch/text" ||
 	fail "$(cat "$scratch/text")"

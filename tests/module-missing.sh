@@ -80,7 +80,7 @@ cp "$built/tiledb.so" modules/
 
 # The file that was named, and no other.
 export SPILLWAY_TILEDB_LIB=$scratch/no-such-file.so
-expect tiledb no "SPILLWAY_TILEDB_LIB: $SPILLWAY_TILEDB_LIB not found$"
+expect tiledb no "SPILLWAY_TILEDB_LIB: $(literally "$SPILLWAY_TILEDB_LIB") not found$"
 export SPILLWAY_TILEDB_LIB=$built/module-old.so
 expect tiledb no 'module-old.so has no tiledb_version$'
 unset SPILLWAY_TILEDB_LIB
@@ -89,7 +89,7 @@ unset SPILLWAY_TILEDB_LIB
 list=$("$top_builddir/tests/list-features" modules)
 ! grep -q 'tiledb  *yes' <<<"$list" || exit 0
 expect tiledb no "libtiledb.so not found \(tried the loader's path, \
-$XDG_CACHE_HOME/spillway/lib, modules\)$"
+$(literally "$XDG_CACHE_HOME")/spillway/lib, modules\)$"
 grep -q '^ *hint: tools/tiledb-library' <<<"$list" || fail "no hint"
 mkdir -p "$XDG_CACHE_HOME/spillway/lib"
 echo 'a download under way' >"$XDG_CACHE_HOME/spillway/lib/libtiledb.so.2.30.x"

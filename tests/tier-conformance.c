@@ -397,6 +397,64 @@ test_reopen(void)
 	CHECK(ops->close(t, true) == 0);
 }
 
+/* Small ones side by side; in the middle of them, and after the last, some that
+ * are not. */
+static uint64_t
+unreaped_length(unsigned i)
+{
+	return i % 4 == 3 ? 200000 : 1 + i * 700;
+}
+
+enum { UNREAPED = 12, ROUNDS = 3 };
+
+static void
+sync_and_die(void)
+{
+	struct spw_tier *t = open_share("unreaped", 64 << 20);
+	struct item items[UNREAPED];
+	unsigned i, round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		for (i = 0; i < UNREAPED; i++) {
+			items[i] = make(round * UNREAPED + i + 1,
+					unreaped_length(i));
+			CHECK(ops->submit(t, &items[i].x) == 0);
+		}
+		CHECK(ops->sync(t) == 0);
+		for (i = 0; i < UNREAPED; i++) {
+			const struct spw_transfer *x = ops->reap(t, false);
+
+			CHECK(x && x->err == 0);
+		}
+		CHECK(!ops->reap(t, false));
+		for (i = 0; i < UNREAPED; i++) {
+			check_whole(t, &items[i]);
+			unmake(&items[i]);
+		}
+	}
+}
+
+/* A sync takes along what was submitted and not reaped, where it says so. */
+static void
+test_unreaped(void)
+{
+	struct spw_tier *t;
+	unsigned i;
+
+	if (!ops->sync_waits)
+		return;
+	in_child(sync_and_die);
+	t = open_share("unreaped", 64 << 20);
+	CHECK(list(t) == ROUNDS * UNREAPED && !listed_damage);
+	for (i = 0; i < ROUNDS * UNREAPED; i++) {
+		struct item it = make(i + 1, unreaped_length(i % UNREAPED));
+
+		check_listed(t, &it);
+		unmake(&it);
+	}
+	CHECK(ops->close(t, true) == 0);
+}
+
 /* Sizes of all files below the place. */
 static uint64_t total;
 
@@ -591,6 +649,7 @@ run_all(const char *kind)
 	run("put and get", test_put_get);
 	run("drop", test_drop);
 	run("reopen", test_reopen);
+	run("sync of what was not reaped", test_unreaped);
 	run("capacity", test_capacity);
 	run("reuse", test_reuse);
 	run("owners", test_owners);

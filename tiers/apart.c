@@ -4,7 +4,9 @@
 /*
  * While orders come the thread submits; with none left it waits for a transfer
  * to end. An order given meanwhile waits for that, which keeps a device as busy
- * as it can be: all that has come by then is submitted at once.
+ * as it can be: all that has come by then is submitted at once. What is over is
+ * given back together, too: each time somebody is woken costs more than a
+ * small transfer.
  *
  * One lock, the bell's, guards the queues of all tiers. Under it no tier is
  * asked for anything but its space, which it knows by heart.
@@ -17,13 +19,16 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "shm/spin.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
 struct spw_bell {
 	pthread_mutex_t lock;
 	pthread_cond_t rung;
-	uint64_t rings, heard;
+	_Atomic uint32_t rings;
+	uint32_t heard;
+	struct spw_spin spin;
 };
 
 enum { PAUSE_US = 1000 };
@@ -56,9 +61,12 @@ struct spw_apart {
 	const struct spw_tier_setup *setup;
 	struct listing listing;
 	struct spw_tier *tier;		/* the thread's own */
-	unsigned moving;		/* transfers submitted; its own too */
+	unsigned moving;		/* transfers submitted; its own too, */
+	struct spw_spin spin;		/* and this */
 	/* From here on: under the lock. */
 	struct order *todo, **todo_end;
+	bool ready;			/* they are to be carried out now */
+	_Atomic uint32_t calls;		/* how often that was said */
 	struct spw_transfer *over, **over_end;
 	unsigned under_way;		/* orders and transfers */
 	int64_t sign;			/* ms; of life, the last one */
@@ -103,6 +111,7 @@ spw_bell_wait(struct spw_bell *b, int64_t ms)
 {
 	struct timespec until;
 
+	(void)spw_spin(&b->spin, &b->rings, b->heard + 1);
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += ms / 1000;
 	until.tv_nsec += ms % 1000 * 1000000;
@@ -135,7 +144,7 @@ ring(struct spw_apart *a)
 	pthread_cond_signal(&a->bell->rung);
 }
 
-/* Under the lock, as the next three. */
+/* Under the lock, as the next four. */
 static void
 give_back(struct spw_apart *a, struct spw_transfer *x)
 {
@@ -143,7 +152,6 @@ give_back(struct spw_apart *a, struct spw_transfer *x)
 	*a->over_end = x;
 	a->over_end = &x->next;
 	a->under_way--;
-	ring(a);
 }
 
 static uint64_t
@@ -167,13 +175,15 @@ put_right(const struct spw_apart *a, struct order *o)
 static struct order *
 next_order(struct spw_apart *a)
 {
-	struct order *o = a->todo;
+	struct order *o = a->ready ? a->todo : NULL;
 
 	if (!o)
 		return NULL;
 	a->todo = o->next;
-	if (!a->todo)
+	if (!a->todo) {
 		a->todo_end = &a->todo;
+		a->ready = false;
+	}
 	put_right(a, o);
 	if (o->what == MOVE && !o->x->up)
 		a->promised -= o->x->len;
@@ -187,19 +197,45 @@ look_at_space(struct spw_apart *a)
 		a->ops->space(a->tier, &a->space);
 }
 
-/* One transfer is over, or none is under way. */
-static bool
-reap_one(struct spw_apart *a)
+static void
+give_back_all(struct spw_apart *a, struct spw_transfer *x)
 {
-	struct spw_transfer *x = a->moving ? a->ops->reap(a->tier, true)
-					   : NULL;
+	struct spw_transfer *next;
+
+	for (; x; x = next) {
+		next = x->next;
+		give_back(a, x);
+	}
+}
+
+/* Some that are over, NULL: none is; wait: none is under way. */
+static struct spw_transfer *
+reap_some(struct spw_apart *a, bool wait)
+{
+	struct spw_transfer *first = NULL, **end = &first, *x;
+
+	while (a->moving && (x = a->ops->reap(a->tier, wait))) {
+		x->next = NULL;
+		*end = x;
+		end = &x->next;
+		a->moving--;
+		wait = false;
+	}
+	return first;
+}
+
+/* False: none is under way. */
+static bool
+wait_for_some(struct spw_apart *a)
+{
+	struct spw_transfer *x = reap_some(a, true);
 
 	if (!x)
 		return false;
-	a->moving--;
 	pthread_mutex_lock(&a->bell->lock);
 	look_at_space(a);
-	give_back(a, x);
+	give_back_all(a, x);
+	ring(a);
 	pthread_mutex_unlock(&a->bell->lock);
 	return true;
 }
@@ -209,7 +245,7 @@ move(struct spw_apart *a, struct spw_transfer *x)
 {
 	int r;
 
-	while ((r = a->ops->submit(a->tier, x)) == -EAGAIN && reap_one(a))
+	while ((r = a->ops->submit(a->tier, x)) == -EAGAIN && wait_for_some(a))
 		;
 	if (r == 0) {
 		a->moving++;
@@ -218,6 +254,7 @@ move(struct spw_apart *a, struct spw_transfer *x)
 	x->err = r;
 	pthread_mutex_lock(&a->bell->lock);
 	give_back(a, x);
+	ring(a);
 	pthread_mutex_unlock(&a->bell->lock);
 }
 
@@ -256,8 +293,9 @@ note_move(void *arg, uint64_t from, uint64_t to)
 static int
 carry_out(struct spw_apart *a, struct order *o)
 {
-	if (o->what == SYNC || o->what == CLEAN || o->what == CLOSE)
-		while (reap_one(a))
+	if ((o->what == SYNC && !a->ops->sync_waits) || o->what == CLEAN ||
+	    o->what == CLOSE)
+		while (wait_for_some(a))
 			;
 	switch (o->what) {
 	case OPEN:
@@ -301,6 +339,7 @@ finish(struct spw_apart *a, struct order *o, int result)
 static void
 do_order(struct spw_apart *a, struct order *o)
 {
+	struct spw_transfer *over;
 	int r;
 
 	if (o->what == MOVE) {
@@ -311,7 +350,9 @@ do_order(struct spw_apart *a, struct order *o)
 		return;
 	}
 	r = carry_out(a, o);
+	over = o->what == SYNC ? reap_some(a, false) : NULL;
 	pthread_mutex_lock(&a->bell->lock);
+	give_back_all(a, over);
 	finish(a, o, r);
 	pthread_mutex_unlock(&a->bell->lock);
 }
@@ -324,6 +365,21 @@ release(struct spw_apart *a)
 	free(a);
 }
 
+/* Under the lock, which it leaves meanwhile. */
+static struct order *
+await_order(struct spw_apart *a)
+{
+	uint32_t calls = a->calls;
+	struct order *o;
+
+	pthread_mutex_unlock(&a->bell->lock);
+	(void)spw_spin(&a->spin, &a->calls, calls + 1);
+	pthread_mutex_lock(&a->bell->lock);
+	while (!(o = next_order(a)))
+		pthread_cond_wait(&a->given, &a->bell->lock);
+	return o;
+}
+
 static void *
 serve(void *arg)
 {
@@ -333,13 +389,14 @@ serve(void *arg)
 	pthread_setname_np(pthread_self(), "spillway-tier");
 	while (!a->ended) {
 		pthread_mutex_lock(&a->bell->lock);
-		while (!(o = next_order(a)) && !a->moving)
-			pthread_cond_wait(&a->given, &a->bell->lock);
+		o = next_order(a);
+		if (!o && !a->moving)
+			o = await_order(a);
 		pthread_mutex_unlock(&a->bell->lock);
 		if (o)
 			do_order(a, o);
 		else
-			(void)reap_one(a);
+			(void)wait_for_some(a);
 	}
 	return NULL;
 }
@@ -356,6 +413,13 @@ give(struct spw_apart *a, struct order *o)
 	a->todo_end = &o->next;
 	if (!a->under_way++)
 		a->sign = spw_now_ms();
+}
+
+static void
+go(struct spw_apart *a)
+{
+	a->ready = a->todo;
+	a->calls++;
 	pthread_cond_signal(&a->given);
 }
 
@@ -369,6 +433,7 @@ give_if_idle(struct spw_apart *a, struct order *o, struct order to_give)
 	if (idle) {
 		*o = to_give;
 		give(a, o);
+		go(a);
 	}
 	pthread_mutex_unlock(&a->bell->lock);
 	return idle;
@@ -376,7 +441,7 @@ give_if_idle(struct spw_apart *a, struct order *o, struct order to_give)
 
 /* One that is the thread's to free. False: no memory. */
 static bool
-give_copy(struct spw_apart *a, struct order to_give)
+give_copy(struct spw_apart *a, struct order to_give, bool more)
 {
 	struct order *o = malloc(sizeof(*o));
 
@@ -388,6 +453,8 @@ give_copy(struct spw_apart *a, struct order to_give)
 	if (o->what == MOVE && !o->x->up)
 		a->promised += o->x->len;
 	give(a, o);
+	if (!more)
+		go(a);
 	pthread_mutex_unlock(&a->bell->lock);
 	return true;
 }
@@ -500,14 +567,15 @@ spw_apart_patience(struct spw_apart *a)
 }
 
 void
-spw_apart_move(struct spw_apart *a, struct spw_transfer *x)
+spw_apart_move(struct spw_apart *a, struct spw_transfer *x, bool more)
 {
-	if (give_copy(a, (struct order){ .what = MOVE, .x = x }))
+	if (give_copy(a, (struct order){ .what = MOVE, .x = x }, more))
 		return;
 	x->err = -ENOMEM;
 	pthread_mutex_lock(&a->bell->lock);
 	a->under_way++;
 	give_back(a, x);
+	ring(a);
 	pthread_mutex_unlock(&a->bell->lock);
 }
 
@@ -530,7 +598,16 @@ spw_apart_reap(struct spw_apart *a)
 void
 spw_apart_drop(struct spw_apart *a, uint64_t place)
 {
-	(void)give_copy(a, (struct order){ .what = DROP, .place = place });
+	(void)give_copy(a, (struct order){ .what = DROP, .place = place },
+			false);
+}
+
+void
+spw_apart_go(struct spw_apart *a)
+{
+	pthread_mutex_lock(&a->bell->lock);
+	go(a);
+	pthread_mutex_unlock(&a->bell->lock);
 }
 
 void

@@ -49,8 +49,10 @@ void spw_apart_where(const struct spw_apart *a, uint64_t place, char *buf,
 int64_t spw_apart_patience(struct spw_apart *a);
 
 /* Starts a transfer. It comes back by reap with what became of it, also where
- * submit would have failed; reap does not wait. */
-void spw_apart_move(struct spw_apart *a, struct spw_transfer *x);
+ * submit would have failed; reap does not wait. more: it need not begin before
+ * another order, or go: what comes together is moved together. */
+void spw_apart_move(struct spw_apart *a, struct spw_transfer *x, bool more);
+void spw_apart_go(struct spw_apart *a);
 struct spw_transfer *spw_apart_reap(struct spw_apart *a);
 
 void spw_apart_drop(struct spw_apart *a, uint64_t place);
@@ -58,8 +60,8 @@ void spw_apart_drop(struct spw_apart *a, uint64_t place);
 /* Says in the share that we are at work. */
 void spw_apart_stamp(struct spw_apart *a);
 
-/* Puts given before are waited for, then synced. False: the last one is still
- * under way. */
+/* Puts given before are waited for, then synced; they come back before what
+ * became of it is told. False: the last one is still under way. */
 bool spw_apart_sync(struct spw_apart *a);
 /* What became of it; -EINPROGRESS: nothing yet. */
 int spw_apart_synced(struct spw_apart *a);

@@ -31,6 +31,7 @@ tiers_sources = \
 	tiers/module.h \
 	tiers/nvme-clean.c \
 	tiers/nvme-drops.c \
+	tiers/nvme-gather.c \
 	tiers/nvme-list.c \
 	tiers/nvme-log.c \
 	tiers/nvme-sync.c \

@@ -100,6 +100,7 @@ spw_log_begin_life(struct spw_log *log)
 		life = (uint64_t)spw_file_time();
 	log->life = life == log->life ? life + 1 : life;
 	log->lives++;
+	log->dense = SPW_MAX(log->dense, log->end);
 	log->n = log->synced = 0;
 	log->live = log->bytes = 0;
 	log->end = log->mark = SPW_LOG_HEAD;

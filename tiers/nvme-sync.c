@@ -17,6 +17,7 @@ enum {
 void
 spw_nvme_settle(struct spw_nvme *t)
 {
+	spw_nvme_send(t);
 	while (t->under_way || t->sealing)
 		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
 }
@@ -46,14 +47,17 @@ spw_nvme_do(struct spw_nvme *t, struct spw_io *io, unsigned n)
 	}
 }
 
-/* The file is still the one in the share, and as long as it was. */
+/* The file is still the one in the share, and as long as it was. Its times are
+ * not asked for: where they were seen, the next write has to change them, and
+ * the next sync to write the inode. */
 static int
 look_after(const struct spw_log *log)
 {
-	struct stat st;
-	int r = spw_sys_fstat(log->fd, &st);
+	struct statx stx;
+	int r = spw_sys_statx(log->fd, "", AT_EMPTY_PATH,
+			      STATX_NLINK | STATX_SIZE, &stx);
 
-	if (r == 0 && (st.st_nlink == 0 || (uint64_t)st.st_size < log->size))
+	if (r == 0 && (stx.stx_nlink == 0 || stx.stx_size < log->size))
 		r = -EIO;
 	return r;
 }
@@ -361,8 +365,8 @@ spw_nvme_sync(struct spw_tier *tier)
 
 	if (t->share.look_only)
 		return -EROFS;
-	while (t->sealing)
-		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+	spw_nvme_write(t);
+	spw_nvme_settle(t);
 	heads = spw_ring_buffer(t->ring, &room);
 	if (!heads)
 		return -ENOMEM;

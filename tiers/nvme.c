@@ -123,12 +123,13 @@ static int
 start(struct spw_nvme *t, struct spw_nvme_slot *slot, struct spw_log *log,
       struct spw_transfer *x)
 {
-	int r;
+	int r = 0;
 
 	slot->x = x;
 	slot->log = log;
 	slot->io.user = slot;
-	r = spw_ring_submit(t->ring, &slot->io);
+	if (x->up || !spw_nvme_gather(t, slot))
+		r = spw_ring_submit(t->ring, &slot->io);
 	if (r < 0)
 		return r;
 	slot->taken = true;
@@ -287,6 +288,7 @@ reap(struct spw_tier *tier, bool wait)
 	struct spw_transfer *x;
 	struct spw_io *io;
 
+	spw_nvme_send(t);
 	while (!t->over && (io = spw_ring_reap(t->ring, wait && t->under_way)))
 		spw_nvme_ended(t, io);
 	x = t->over;
@@ -617,6 +619,7 @@ const struct spw_tier_ops spw_tier_nvme = {
 	.submit = submit,
 	.reap = reap,
 	.sync = spw_nvme_sync,
+	.sync_waits = true,
 	.drop = spw_nvme_drop,
 	.clean = spw_nvme_clean,
 	.list = spw_nvme_list,

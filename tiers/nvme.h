@@ -78,6 +78,8 @@ struct spw_log {			/* one file */
 	int fd;				/* -1: not open now */
 	int err;			/* a sync failed: no more puts */
 	uint64_t size, end;		/* the next object goes to end */
+	uint64_t dense;			/* in lives before, or ahead of end, it
+					 * was written up to there */
 	uint64_t mark, marked;		/* reached, and as in the head */
 	uint64_t live, bytes;		/* of objects: blocks, and exactly */
 	uint64_t turn, life, lives;
@@ -128,6 +130,9 @@ struct spw_nvme {
 	struct spw_log *victim;		/* being emptied: takes no more */
 	struct spw_nvme_slot slots[SPW_NVME_DEPTH];
 	unsigned under_way;		/* transfers, not reaped by the ring */
+	struct spw_nvme_slot *gathered[SPW_NVME_DEPTH];	/* kept back of them */
+	unsigned ngathered;
+	uint64_t small;			/* bytes that were written together */
 	unsigned sealing;		/* files */
 	struct spw_transfer *over, *last_over;
 };
@@ -174,6 +179,12 @@ int spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
 		  struct spw_log **ret_log);
 int spw_log_prepare(struct spw_nvme *t, struct spw_log *log);	/* for a put */
 int spw_nvme_drop(struct spw_tier *tier, uint64_t place);
+
+/* nvme-gather.c: keeps a put back, in its slot; false: it is not a small one.
+ * Those that are kept back are sent to the ring, or written here and now. */
+bool spw_nvme_gather(struct spw_nvme *t, struct spw_nvme_slot *slot);
+void spw_nvme_send(struct spw_nvme *t);
+void spw_nvme_write(struct spw_nvme *t);
 
 /* nvme-sync.c */
 int spw_nvme_sync(struct spw_tier *tier);

@@ -459,6 +459,7 @@ const struct spw_tier_ops spw_tier_pmem = {
 	.submit = pmem_submit,
 	.reap = pmem_reap,
 	.sync = spw_pmem_sync,
+	.sync_waits = true,		/* nothing is ever under way */
 	.drop = spw_pmem_drop,
 	.clean = spw_pmem_clean,
 	.list = spw_pmem_list,

@@ -88,8 +88,10 @@ struct spw_tier_ops {
 	/* One that is over; NULL: none is (wait: none is under way). */
 	struct spw_transfer *(*reap)(struct spw_tier *t, bool wait);
 
-	/* Puts reaped and drops made before this are durable now. */
+	/* Puts reaped and drops made before this are durable now. sync_waits:
+	 * so are puts that were under way, which can be reaped now. */
 	int (*sync)(struct spw_tier *t);
+	bool sync_waits;
 
 	int (*drop)(struct spw_tier *t, uint64_t place);
 

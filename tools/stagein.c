@@ -148,6 +148,8 @@ start_again(const struct spw_stagein *req, struct spw_config *cfg)
 		return SPW_EXIT_USAGE;
 	r = spw_library_find(real, sizeof(real));
 	if (r == 0)
+		r = spw_seg_own_dir(cfg->shm_dir);
+	if (r == 0)
 		r = spw_seg_path(cfg->shm_dir, NULL, dir, sizeof(dir));
 	if (r == 0)
 		r = spw_childenv_library(real, dir, library, sizeof(library));
