@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,13 @@
 #include "shm/util.h"
 #include "tiers/crew.h"
 
+/* One that did not begin in time never does: by then its descriptor may be
+ * that of another file. */
+enum { WAITING, BEGUN, GIVEN_UP };
+
 struct call {
 	struct spw_job job;		/* first: reaped as that */
+	_Atomic int state;
 	uint64_t dev;
 	int64_t (*act)(void *arg);
 	void (*undo)(void *arg, int64_t result);
@@ -45,8 +51,10 @@ static void
 run(struct spw_job *job)		/* by another thread */
 {
 	struct call *c = (struct call *)job;
+	int state = WAITING;
 
-	c->result = c->act(c->arg);
+	c->result = atomic_compare_exchange_strong(&c->state, &state, BEGUN)
+		    ? c->act(c->arg) : -ECANCELED;
 }
 
 /* One that nobody waits for any more. */
@@ -138,6 +146,10 @@ spw_aside_call(struct spw_aside *a, uint64_t dev, int64_t (*act)(void *arg),
 		return act(arg);
 	}
 	if (!wait_for(a, c)) {
+		int state = WAITING;
+
+		(void)atomic_compare_exchange_strong(&c->state, &state,
+						     GIVEN_UP);
 		c->next = a->late;
 		a->late = c;
 		a->nlate++;

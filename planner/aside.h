@@ -24,8 +24,9 @@ void spw_aside_free(struct spw_aside *a);
 /*
  * Has act called with a copy of arg, and copies that back; returns what it
  * returned. -ETIMEDOUT: it is under way, or another one is and this has not
- * begun; undo, if any, is called when it is over all the same. With a NULL
- * for a act is called right here.
+ * begun; undo, if any, is called when it is over all the same, by the
+ * drainer, with the copy and the result: -ECANCELED if act never was. With a
+ * NULL for a act is called right here.
  */
 int64_t spw_aside_call(struct spw_aside *a, uint64_t dev,
 		       int64_t (*act)(void *arg), void *arg, size_t size,

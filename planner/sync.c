@@ -279,10 +279,28 @@ copy_file(struct spw_drainer *d, uint32_t file, uint32_t i, uint32_t n)
 	return i;
 }
 
+struct syncing {
+	struct spw_file *f;
+	uint32_t gen;
+	int fd;
+};
+
 static int64_t
 call_fsync(void *arg)
 {
-	return spw_syscall(SYS_fsync, *(const int *)arg, 0, 0, 0, 0, 0);
+	const struct syncing *s = arg;
+
+	return spw_syscall(SYS_fsync, s->fd, 0, 0, 0, 0, 0);
+}
+
+/* The kernel says it once; the next fsync would hear nothing of it. */
+static void
+note_late(void *arg, int64_t result)
+{
+	const struct syncing *s = arg;
+
+	if (result < 0 && result != -ECANCELED && s->gen == s->f->gen)
+		spw_file_fail(s->f, (int)-result);
 }
 
 int
@@ -291,8 +309,9 @@ spw_sync_home(struct spw_drainer *d, uint32_t file, int fd, bool forget_cut,
 {
 	struct spw_file *f = &d->map->files[file];
 	uint64_t low = forget_cut ? atomic_exchange(&f->low, 0) : 0;
-	int r = (int)spw_aside_call(d->aside, f->dev, call_fsync, &fd,
-				    sizeof(fd), NULL);
+	struct syncing s = { f, f->gen, fd };
+	int r = (int)spw_aside_call(d->aside, f->dev, call_fsync, &s, sizeof(s),
+				    note_late);
 
 	if (r < 0 && low)
 		spw_file_note_low(f, low - 1);

@@ -216,6 +216,7 @@ tests_scripts = \
 	tests/below-damage.sh \
 	tests/below-full.sh \
 	tests/below-home-faults.sh \
+	tests/below-home-late.sh \
 	tests/below-home-stall.sh \
 	tests/below-hot.sh \
 	tests/below-merge.sh \
