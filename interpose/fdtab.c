@@ -159,8 +159,10 @@ misfit(int fd, int flags, const struct statx *stx, const char *path)
 		return SPW_BYPASS_DIRECT;
 	if (flags & (O_SYNC | O_DSYNC))
 		return SPW_BYPASS_SYNC;
-	/* Created without the right to be opened for writing once more: the
-	 * drainer, another process, could not get at it. */
+	/* Created without the right to be opened for writing once more, or
+	 * only to append: the drainer, another process, could not get at it. */
+	if (stx->stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return SPW_BYPASS_NO_REOPEN;
 	if ((flags & O_CREAT) && (flags & O_ACCMODE) != O_RDONLY &&
 	    spw_sys_geteuid() != 0 && stx->stx_uid == spw_sys_geteuid() &&
 	    !(stx->stx_mode & S_IWUSR))

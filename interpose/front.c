@@ -158,6 +158,20 @@ ram_bytes(void)
 	return 0;
 }
 
+/* A limited address space is the program's: a mapping counts in it, used or
+ * not. But a segment that is there already is joined all the same, since
+ * others' bytes are in it. */
+static bool
+crowds_out(uint64_t size)
+{
+	enum { SHARE = 16 };
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_AS, &limit) == 0 &&
+	       limit.rlim_cur != RLIM_INFINITY &&
+	       size > limit.rlim_cur / SHARE;
+}
+
 static int
 create(const char *job)
 {
@@ -176,6 +190,8 @@ create(const char *job)
 
 	if (!req.bytes)
 		return -ECANCELED;	/* the reason was told */
+	if (crowds_out(req.bytes))
+		return -ENOMEM;
 	if (spw_tierspec_write(&tiers, below, sizeof(below)) < 0)
 		return -ENAMETOOLONG;
 	return spw_seg_create(&req, &spw_front.map);

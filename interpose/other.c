@@ -168,6 +168,21 @@ clone_into(int fd, unsigned long request, void *arg, int from)
 	return r;
 }
 
+/* Attributes with which nobody could bring bytes home afterwards. */
+static bool
+locks_up(unsigned long request, const void *arg)
+{
+	const struct fsxattr *x = arg;
+
+	if (request == FS_IOC_SETFLAGS)
+		return !spw_cache_bad_pointer(arg, sizeof(int)) &&
+		       *(const unsigned *)arg &
+		       (FS_IMMUTABLE_FL | FS_APPEND_FL);
+	return request == FS_IOC_FSSETXATTR &&
+	       !spw_cache_bad_pointer(x, sizeof(*x)) &&
+	       x->fsx_xflags & (FS_XFLAG_IMMUTABLE | FS_XFLAG_APPEND);
+}
+
 SPW_WRAP int
 ioctl(int fd, unsigned long request, ...)
 {
@@ -189,8 +204,11 @@ ioctl(int fd, unsigned long request, ...)
 		range = arg;
 		return clone_into(fd, request, arg, (int)range->src_fd);
 	}
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) ||
-	    !spw_visit_begin(fd, true, &v))
+	if (SPW_LIKELY(!spw_fdtab_has(fd)))
+		return REAL(ioctl)(fd, request, arg);
+	if (locks_up(request, arg))
+		(void)spw_leave(fd, SPW_BYPASS_NO_REOPEN);
+	if (!spw_visit_begin(fd, true, &v))
 		return REAL(ioctl)(fd, request, arg);
 	r = REAL(ioctl)(fd, request, arg);
 	spw_visit_end(&v);

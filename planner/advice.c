@@ -357,13 +357,28 @@ spw_advice_take(struct spw_drainer *d, const struct spw_advice *advice,
 	down->planned = true;
 	down->tier = p->tier;
 	down->pack.pack = p->pack;
+	down->queued = p->expected.stored;
+	spw_monitor_queue(spw_advisor_monitor(d->store->counsel->advisor),
+			  down->tier, down->queued);
 }
 
 void
-spw_advice_sent(struct spw_drainer *d, const struct spw_down *down)
+spw_advice_leave(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_counsel *c = counsel_of(d);
 
+	if (c && down->queued)
+		spw_monitor_leave(spw_advisor_monitor(c->advisor), down->tier,
+				  down->queued);
+	down->queued = 0;
+}
+
+void
+spw_advice_sent(struct spw_drainer *d, struct spw_down *down)
+{
+	struct spw_counsel *c = counsel_of(d);
+
+	spw_advice_leave(d, down);
 	if (c)
 		spw_monitor_queue(spw_advisor_monitor(c->advisor), down->tier,
 				  down->x.len);
@@ -385,11 +400,12 @@ learn(struct spw_counsel *c, const struct spw_down *down)
 }
 
 void
-spw_advice_over(struct spw_drainer *d, const struct spw_down *down)
+spw_advice_over(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_counsel *c = counsel_of(d);
 	int64_t now = spw_now_ns();
 
+	spw_advice_leave(d, down);
 	if (!c)
 		return;
 	if (down->pack.stored > 0)
@@ -397,7 +413,8 @@ spw_advice_over(struct spw_drainer *d, const struct spw_down *down)
 	if (down->sent)
 		spw_monitor_done(spw_advisor_monitor(c->advisor), down->tier,
 				 SPW_MONITOR_WRITE, down->x.len,
-				 down->err ? now : down->sent_ns, now,
+				 down->err ? now : down->sent_ns,
+				 down->err ? now : down->x.ended,
 				 failure(down->err));
 }
 

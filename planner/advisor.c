@@ -37,6 +37,15 @@ note_missing(struct spw_seed_note *note, const struct spw_codec_slot *slot)
 		       slot->name, slot->finding.text);
 }
 
+static uint64_t
+fit(const void *ways, uint64_t key)
+{
+	struct spw_traits traits;
+
+	memcpy(&traits, &key, sizeof(traits));
+	return spw_ways_fit(ways, &traits);
+}
+
 /* The ways whose codecs are there, a bit each. */
 static uint64_t
 drop_missing(struct spw_advisor *a)
@@ -70,6 +79,7 @@ build(struct spw_advisor *a, const struct spw_advisor_setup *setup)
 	if (!a->predictor || !a->chooser || !a->monitor ||
 	    (setup->seed && !a->seed))
 		return -ENOMEM;
+	spw_predict_suit(a->predictor, fit, &a->ways);
 	a->overlap = setup->overlap;
 	spw_advisor_weigh(a, &setup->weights);
 	return spw_explore_new(&a->ways, drop_missing(a), a->predictor,

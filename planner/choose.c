@@ -12,15 +12,13 @@
 
 #include "planner/choose.h"
 #include "planner/match.h"
+#include "planner/slopes.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-/* Two choices at a time, which any machine has registers for. */
-typedef double lanes __attribute__((vector_size(16)));
-typedef int64_t masks __attribute__((vector_size(16)));
-#define LANES 2u
+#define SOUGHT SPW_CHOICES_MAX		/* no choice: it was not looked for */
 
 struct spw_chooser *
 spw_choose_new(void)
@@ -136,83 +134,21 @@ spw_choose_give(struct spw_chooser *ch, unsigned tier, uint64_t bytes)
 		renew(ch);
 }
 
-static lanes
-load(const double *from)
-{
-	lanes v;
-
-	memcpy(&v, from, sizeof(v));
-	return v;
-}
-
-static lanes
-pick(masks which, lanes yes, lanes no)
-{
-	return (lanes)((which & (masks)yes) | (~which & (masks)no));
-}
-
-static double
-least_of(lanes v)
-{
-	return SPW_MIN(v[0], v[1]);
-}
-
-/* What a choice costs wherever its bytes go.  One that stores no less than
- * it is given never pays; one that cannot be used costs INFINITY or, times 0,
- * NAN, which is not less than anything either.
- */
+/* What a choice costs wherever its bytes go. */
 static void
-weigh_choices(struct spw_search *s, const struct spw_costs *costs)
+weigh_choices(struct spw_search *s)
 {
-	const struct spw_weights *w = &s->ch->weights;
-	const lanes never = { SPW_MATCH_NEVER, SPW_MATCH_NEVER };
-	const lanes whole = { SPW_QUANTUM, SPW_QUANTUM };
-	double busy = w->compress * SPW_QUANTUM;
-	double now = s->ch->overlap ? 0 : busy;
-	double later = w->decompress * SPW_QUANTUM;
-	lanes least = whole;
+	const struct spw_costs *costs = s->costs;
+	double busy = s->ch->weights.compress * SPW_QUANTUM;
+	const struct spw_slopes_weights w = {
+		.busy = busy, .now = s->ch->overlap ? 0 : busy,
+		.later = s->ch->weights.decompress * SPW_QUANTUM,
+	};
 
-	for (unsigned c = 0; c < costs->n; c += LANES) {
-		lanes pack = load(costs->pack + c);
-		lanes unpack = load(costs->unpack + c);
-		lanes stored = load(costs->stored + c);
-		masks packs = stored < whole;
-		lanes work = pick(packs, now * pack + later * unpack, never);
-
-		pack = busy * pack;
-		stored = pick(packs, stored, whole);
-		least = pick(stored < least, stored, least);
-		memcpy(s->work + c, &work, sizeof(work));
-		memcpy(s->pack + c, &pack, sizeof(pack));
-		memcpy(s->stored + c, &stored, sizeof(stored));
-	}
-	for (unsigned c = costs->n; c % LANES; c++)
-		s->work[c] = SPW_MATCH_NEVER;
-	s->work[0] = now * costs->pack[0] + later * costs->unpack[0];
+	s->least = spw_slopes_weigh(s, &w);
+	s->work[0] = w.now * costs->pack[0] + w.later * costs->unpack[0];
+	s->pack[0] = busy * costs->pack[0];
 	s->stored[0] = SPW_QUANTUM;
-	s->least = least_of(least);
-}
-
-/* The slopes of all choices, and the least. */
-static double
-draw_slopes(const struct spw_search *s, struct spw_line *line)
-{
-	lanes least = { SPW_MATCH_NEVER, SPW_MATCH_NEVER };
-
-	for (unsigned c = 0; c < s->costs->n; c += LANES) {
-		lanes stored = load(s->stored + c);
-		lanes slope = load(s->work + c) + stored * line->moved;
-
-		if (s->ch->overlap) {
-			lanes pack = load(s->pack + c);
-			lanes written = stored * line->written;
-
-			slope += pick(pack > written, pack, written);
-		}
-		least = pick(slope < least, slope, least);
-		memcpy(line->slope + c, &slope, sizeof(slope));
-	}
-	return least_of(least);
 }
 
 static double
@@ -233,10 +169,9 @@ find_least(const struct spw_search *s, uint64_t may, struct spw_line *line)
 		line->least = line->slope[0] = draw_raw(s, line);
 		return;
 	}
-	line->least = draw_slopes(s, line);
+	line->least = spw_slopes_draw(s, line);
 	if (may == SPW_CHOICES_ALL) {
-		while (line->slope[line->choice] != line->least)
-			line->choice++;
+		line->choice = SOUGHT;
 		return;
 	}
 	line->least = SPW_MATCH_NEVER;
@@ -245,6 +180,27 @@ find_least(const struct spw_search *s, uint64_t may, struct spw_line *line)
 			line->least = line->slope[c];
 			line->choice = c;
 		}
+}
+
+/* The choice with the least slope, which most lines are never asked for. */
+static unsigned
+choice_of(struct spw_line *line)
+{
+	if (line->choice != SOUGHT)
+		return line->choice;
+	line->choice = 0;
+	while (line->slope[line->choice] != line->least)
+		line->choice++;
+	return line->choice;
+}
+
+static int
+match(struct spw_search *s, struct spw_plan *ret)
+{
+	for (unsigned t = 0; t < s->ch->n; t++)
+		if (spw_match_takes(s, t))
+			(void)choice_of(&s->line[t]);
+	return spw_match(s, ret);
 }
 
 /* What a tier charges.  Its least slope is NEVER if it may take no choice. */
@@ -304,11 +260,11 @@ spw_choose_solve(struct spw_chooser *ch, const struct spw_costs *costs,
 	s->ch = ch;
 	s->costs = costs;
 	s->quanta = (double)spw_choose_quanta(bytes);
-	weigh_choices(s, costs);
+	weigh_choices(s);
 	t = cheapest_tier(s, &plan);
 	if (t < 0)
 		return -ENOSPC;
-	if (spw_match_fits(s, (unsigned)t, s->line[t].choice)) {
+	if (spw_match_fits(s, (unsigned)t, choice_of(&s->line[t]))) {
 		ret->cost = plan.cost;
 		ret->n = 1;
 		ret->confined = plan.confined;
@@ -318,7 +274,7 @@ spw_choose_solve(struct spw_chooser *ch, const struct spw_costs *costs,
 			(uint8_t)s->line[t].choice
 		};
 	} else {
-		r = spw_match(s, ret);
+		r = match(s, ret);
 	}
 	ch->confined |= r < 0 || ret->confined;
 	return r;

@@ -63,6 +63,8 @@ planner_sources = \
 	planner/runs.c \
 	planner/seed.c \
 	planner/seed.h \
+	planner/slopes.c \
+	planner/slopes.h \
 	planner/spill.c \
 	planner/stageout.c \
 	planner/store.c \

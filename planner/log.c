@@ -13,6 +13,7 @@ spw_log_begin(struct spw_down *down)
 	down->why = (struct spw_decision){ 0 };
 	down->sent_ns = 0;
 	down->planned = false;
+	down->queued = 0;
 }
 
 void
@@ -38,7 +39,9 @@ spw_log_down(struct spw_drainer *d, struct spw_down *down)
 	if (w->err)
 		w->why |= SPW_WHY_FAILED;
 	if (down->sent_ns)
-		w->write = (double)(spw_now_ns() - down->sent_ns) / 1e9;
+		w->write = (double)((down->err ? spw_now_ns()
+					       : down->x.ended) -
+				    down->sent_ns) / 1e9;
 	down->path[down->o.path_len] = '\0';
 	spw_decision_note(d->map, w, down->path);
 }

@@ -19,7 +19,7 @@
 #define PAUSE_MOST (60 * PAUSE_FIRST)
 #define MOVED 0.1		/* a change that is worth to be told */
 #define QUEUE_MOVED 0.25
-#define QUEUE_STEP 1048576.0
+#define QUEUE_STEP 0.005		/* seconds */
 #define FREE 0.125		/* of a tier costs nothing to keep */
 
 /* Seconds over bytes, by least squares over sums that fade. */
@@ -138,6 +138,14 @@ spw_monitor_queue(struct spw_monitor *m, unsigned tier, uint64_t bytes)
 	m->tier[tier].queue += (double)bytes;
 }
 
+void
+spw_monitor_leave(struct spw_monitor *m, unsigned tier, uint64_t bytes)
+{
+	struct tier *t = &m->tier[tier];
+
+	t->queue = SPW_MAX(0, t->queue - (double)bytes);
+}
+
 /* One transfer in a storm does not make a tier slow. */
 static void
 learn(struct line *l, double bytes, double seconds)
@@ -183,7 +191,7 @@ spw_monitor_done(struct spw_monitor *m, unsigned tier,
 	int64_t took = ended - SPW_MAX(began, l->ended);
 
 	if (way == SPW_MONITOR_WRITE)
-		t->queue = SPW_MAX(0, t->queue - (double)bytes);
+		spw_monitor_leave(m, tier, bytes);
 	l->ended = SPW_MAX(l->ended, ended);
 	if (error) {
 		fail(t, ended, error);
@@ -271,7 +279,8 @@ show(struct spw_monitor *m, size_t i, int64_t now)
 	s->read_bw = step(s->read_bw, 1 / get->slope, MOVED);
 	s->latency = step(s->latency, put->latency, MOVED);
 	s->price = step(s->price, price_of(m, i), MOVED);
-	if (fabs(t->queue - s->queue) >= QUEUE_STEP || t->queue <= 0)
+	if (fabs(t->queue - s->queue) * put->slope >= QUEUE_STEP ||
+	    t->queue <= 0)
 		s->queue = step(s->queue, t->queue, QUEUE_MOVED);
 }
 

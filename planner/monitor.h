@@ -45,6 +45,9 @@ int spw_monitor_add(struct spw_monitor *m, const struct spw_monitored *tier);
 /* Bytes wait to be written to a tier; they are in the queue until done. */
 void spw_monitor_queue(struct spw_monitor *m, unsigned tier, uint64_t bytes);
 
+/* They go elsewhere. */
+void spw_monitor_leave(struct spw_monitor *m, unsigned tier, uint64_t bytes);
+
 /* A transfer that began and ended then, with 0 or a negative errno.  Those
  * that overlap share the tier: each is charged the time since the one before
  * it ended.  A tier that fails several times in a row is not available for a

@@ -174,23 +174,23 @@ spillway_compress_bound(size_t n)
 	return spw_buffer_bound(n);
 }
 
+/* What is known of all pieces. */
+struct known {
+	uint64_t stream;
+	struct spw_traits label;
+};
+
 /* Packs a piece as advised into scratch and learns from it. */
 static int64_t
-pack_piece(struct spw_native *n, struct spw_buffer_at *at, const uint8_t *src,
-	   size_t len)
+pack_advised(struct spw_native *n, struct spw_buffer_at *at,
+	     const struct spw_advice *advice, const uint8_t *src, size_t len)
 {
-	static const struct spw_object_pack raw = { .codec = SPW_CODEC_NONE };
-	struct spw_advice advice;
-	bool is_advised = len &&
-		!spw_advisor_ask(n->advisor, 0, src, len, at->offset, NULL,
-				 SPW_ADVISOR_TIERS, &advice);
 	double start = spw_trial_clock();
-	int64_t r = spw_buffer_pack(n->packer, at, is_advised ?
-				    &advice.piece[0].pack : &raw, n->scratch,
-				    src, len);
+	int64_t r = spw_buffer_pack(n->packer, at, &advice->piece[0].pack,
+				    n->scratch, src, len);
 
-	if (r > 0 && is_advised)
-		spw_advisor_learn(n->advisor, &advice, 0,
+	if (r > 0)
+		spw_advisor_learn(n->advisor, advice, 0,
 				  &(struct spw_observed){
 			.bytes = len,
 			.stored = (uint64_t)r - spw_buffer_head(len),
@@ -199,9 +199,26 @@ pack_piece(struct spw_native *n, struct spw_buffer_at *at, const uint8_t *src,
 	return r;
 }
 
+/* What cannot be packed as advised, for want of memory, is stored raw. */
+static int64_t
+pack_piece(struct spw_native *n, struct spw_buffer_at *at,
+	   const struct known *known, const uint8_t *src, size_t len)
+{
+	static const struct spw_object_pack raw = { .codec = SPW_CODEC_NONE };
+	struct spw_advice advice;
+	int64_t r = -EINVAL;
+
+	if (len && !spw_advisor_ask(n->advisor, known->stream, src, len,
+				    at->offset, &known->label,
+				    SPW_ADVISOR_TIERS, &advice))
+		r = pack_advised(n, at, &advice, src, len);
+	return r > 0 ? r : spw_buffer_pack(n->packer, at, &raw, n->scratch,
+					   src, len);
+}
+
 static int64_t
 compress(struct spw_native *n, uint8_t *dst, size_t cap, const uint8_t *src,
-	 size_t len)
+	 size_t len, const struct known *known)
 {
 	struct spw_buffer_at at = { .total = len };
 	size_t used = 0;
@@ -211,7 +228,7 @@ compress(struct spw_native *n, uint8_t *dst, size_t cap, const uint8_t *src,
 	do {
 		size_t piece = SPW_MIN(len - at.offset, SPW_BUFFER_PIECE);
 
-		r = pack_piece(n, &at, src + at.offset, piece);
+		r = pack_piece(n, &at, known, src + at.offset, piece);
 		if (r < 0)
 			return r;
 		if ((size_t)r > cap - used)
@@ -222,15 +239,56 @@ compress(struct spw_native *n, uint8_t *dst, size_t cap, const uint8_t *src,
 	return (int64_t)used;
 }
 
+/* Records longer than the analyzer knows are none.  False: no such data. */
+static bool
+read_data(const struct spillway_data *data, struct known *ret)
+{
+	static const uint8_t kinds[] = {
+		[SPILLWAY_DATA_UNKNOWN] = SPW_DATA_UNKNOWN,
+		[SPILLWAY_DATA_BYTES] = SPW_DATA_BYTES,
+		[SPILLWAY_DATA_TEXT] = SPW_DATA_TEXT,
+		[SPILLWAY_DATA_PACKED] = SPW_DATA_PACKED,
+		[SPILLWAY_DATA_INTEGER] = SPW_DATA_INTEGER,
+		[SPILLWAY_DATA_FLOAT] = SPW_DATA_FLOAT,
+	};
+	uint32_t width, record;
+
+	if (data->size != sizeof(*data) || data->kind >= sizeof(kinds) ||
+	    data->big_endian > 1 || data->reserved)
+		return false;
+	width = data->width;
+	record = data->record;
+	if (width > 8 || (width & (width - 1)) || (record && record < width) ||
+	    (data->kind >= SPILLWAY_DATA_INTEGER ? !width : width))
+		return false;
+	ret->stream = data->stream;
+	ret->label = (struct spw_traits){
+		.kind = kinds[data->kind], .width = (uint8_t)width,
+		.stride = record > UINT8_MAX || record < 2 || record == width
+			  ? 0 : (uint8_t)record,
+		.is_big = width > 1 && data->big_endian,
+	};
+	return true;
+}
+
+ssize_t
+spillway_compress_as(void *dst, size_t cap, const void *src, size_t n,
+		     const struct spillway_data *data)
+{
+	struct known known = { .stream = 0 };
+	struct spw_native *native;
+
+	if (n > SPW_BUFFER_MAX || (data && !read_data(data, &known)))
+		return answer(-EINVAL);
+	native = mine();
+	return answer(native ? compress(native, dst, cap, src, n, &known)
+			     : -ENOMEM);
+}
+
 ssize_t
 spillway_compress(void *dst, size_t cap, const void *src, size_t n)
 {
-	struct spw_native *native;
-
-	if (n > SPW_BUFFER_MAX)
-		return answer(-EINVAL);
-	native = mine();
-	return answer(native ? compress(native, dst, cap, src, n) : -ENOMEM);
+	return spillway_compress_as(dst, cap, src, n, NULL);
 }
 
 /* Goes over the pieces; unpacks them too if there is a packer. */

@@ -65,6 +65,7 @@ struct drift {
 
 struct stream {
 	struct spw_stream key;
+	uint64_t fit;			/* choices that it can take */
 	uint64_t used;			/* tick of the last use; 0: empty */
 	uint16_t class;
 	uint16_t since_review;
@@ -77,6 +78,8 @@ struct stream {
 struct spw_predictor {
 	unsigned n;
 	uint64_t removed;
+	spw_predict_fit *fit;		/* NULL: all do */
+	const void *fit_arg;
 	uint64_t version, tick;
 	struct spw_choice choice[SPW_CHOICES_MAX];
 	struct cell bias[SPW_CHOICES_MAX];	/* blocks against samples */
@@ -420,7 +423,8 @@ show_choice(const struct spw_predictor *p, struct stream *st, unsigned c)
 	float pack, unpack, stored;
 	bool moved;
 
-	if (p->removed >> c & 1 || !expect(p, st, c, PACK, &pack) ||
+	if (!((st->fit & ~p->removed) >> c & 1) ||
+	    !expect(p, st, c, PACK, &pack) ||
 	    !expect(p, st, c, STORED, &stored)) {
 		moved = costs->pack[c] < (double)INFINITY;
 		costs->pack[c] = (double)INFINITY;
@@ -482,6 +486,7 @@ start_stream(struct spw_predictor *p, struct stream *st,
 	memset(st, 0, sizeof(*st));
 	st->key = *key;
 	st->class = (uint16_t)class_of(p, key->traits);
+	st->fit = p->fit ? p->fit(p->fit_arg, key->traits) : UINT64_MAX;
 	st->costs.n = p->n;
 	st->costs.stored[0] = SPW_QUANTUM;
 	st->costs.version = ++p->version;
@@ -530,6 +535,14 @@ spw_predict_evidence(struct spw_predictor *p, const struct spw_stream *stream,
 	const struct cell *cell = &find_stream(p, stream)->cell[choice];
 
 	return (double)SPW_MIN(cell->n[PACK], cell->n[STORED]);
+}
+
+void
+spw_predict_suit(struct spw_predictor *p, spw_predict_fit *fit,
+		 const void *arg)
+{
+	p->fit = fit;
+	p->fit_arg = arg;
 }
 
 void

@@ -43,6 +43,13 @@ const struct spw_choice *spw_predict_choices(const struct spw_predictor *p,
 int spw_predict_find(const struct spw_predictor *p,
 		     const struct spw_choice *choice);
 
+/* The choices that streams of these traits can take, a bit each; until this is
+ * told, all.  Whatever a seed says, no costs name others.
+ */
+typedef uint64_t spw_predict_fit(const void *arg, uint64_t traits);
+void spw_predict_suit(struct spw_predictor *p, spw_predict_fit *fit,
+		      const void *arg);
+
 /* This choice cannot be had here: no costs name it from now on. */
 void spw_predict_remove(struct spw_predictor *p, unsigned choice);
 

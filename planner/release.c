@@ -175,7 +175,7 @@ put_mark(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	down->o.flags = SPW_OBJECT_HOME;
 	down->o.seq = seq;
 	if (!spw_store_raw(d, down, true) || spw_store_put(d, down) < 0) {
-		spw_store_cancel(down);
+		spw_store_cancel(d, down);
 		return false;
 	}
 	(void)spw_store_sync(d);

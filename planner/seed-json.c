@@ -157,10 +157,14 @@ spw_seed_parse(const char *text, size_t n, struct spw_seed *ret,
 	return 0;
 }
 
+/* In place of all that have the name: a text may give it twice, and the first
+ * is the one that is read.
+ */
 static bool
 put(cJSON *object, const char *name, cJSON *item)
 {
-	cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+	while (cJSON_GetObjectItemCaseSensitive(object, name))
+		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
 	if (item && cJSON_AddItemToObject(object, name, item))
 		return true;
 	cJSON_Delete(item);

@@ -86,7 +86,7 @@ send(struct spw_drainer *d, struct spw_down *down, uint64_t length)
 	if (goes && spw_store_put(d, down) == 0)
 		return nblocks;
 	come_back(d, down, 0);
-	spw_store_cancel(down);
+	spw_store_cancel(d, down);
 	return 0;
 }
 
@@ -147,7 +147,7 @@ send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
 		i++;
 	i = SPW_MAX(i, 1u);
 	if (!down->nblocks) {
-		spw_store_cancel(down);
+		spw_store_cancel(d, down);
 		return 1;
 	}
 	went = send(d, down, length);

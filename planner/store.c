@@ -241,8 +241,9 @@ spw_store_close(struct spw_drainer *d)
 }
 
 void
-spw_store_cancel(struct spw_down *down)
+spw_store_cancel(struct spw_drainer *d, struct spw_down *down)
 {
+	spw_advice_leave(d, down);
 	down->busy = false;
 }
 
@@ -338,6 +339,12 @@ raw_bytes(const struct spw_down *down)
 	       spw_object_head_size(down->o.path_len, nblocks);
 }
 
+static uint64_t
+room_for(const struct spw_down *down, uint64_t bytes)
+{
+	return spw_object_bound(down->o.path_len, bytes) + SPW_TIER_ALIGN;
+}
+
 uint8_t *
 spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 {
@@ -345,8 +352,7 @@ spw_store_raw(struct spw_drainer *d, struct spw_down *down, bool durable)
 
 	describe(d, down);
 	spw_log_begin(down);
-	down->reserved = spw_object_bound(down->o.path_len, down->o.length) +
-			 SPW_TIER_ALIGN;
+	down->reserved = room_for(down, down->o.length);
 	down->why.why = durable ? SPW_WHY_SYNC : 0;
 	for (down->tier = 0; down->tier < s->nlevels; down->tier++) {
 		unsigned why = refuses(d, down->tier, durable,
@@ -396,21 +402,44 @@ shorten(struct spw_down *down, uint64_t bytes)
 	memmove(raw_bytes(down), from, bytes);	/* a shorter head */
 }
 
+/* How much of a piece a tier has room for, whether it gets smaller or not, in
+ * whole blocks. The planner fills tiers to the last byte, by what it expects to
+ * be stored, and does not know of heads. 0: it is not worth an object. */
+static uint64_t
+bytes_that_fit(struct spw_drainer *d, const struct spw_down *down,
+	       uint32_t level, uint64_t bytes)
+{
+	const struct spw_level *l = &d->store->level[level];
+	uint64_t need = room_for(down, bytes), left, fit;
+	unsigned why = refuses(d, level, false, need);
+	struct spw_tier_space space;
+
+	if (why != SPW_WHY_FULL)
+		return why ? 0 : bytes;
+	spw_apart_space(l->tier, &space);
+	left = space.used + l->reserved;
+	left = space.capacity - SPW_MIN(left, space.capacity);
+	if (left + bytes < need)
+		return 0;
+	fit = (left + bytes - need) / SPW_BLOCK_SIZE * SPW_BLOCK_SIZE;
+	return fit * 2 >= bytes ? fit : 0;
+}
+
 /* A tier that turns out to have no room is left out. */
 static bool
 ask(struct spw_drainer *d, const struct spw_down *down, bool durable,
-    struct spw_advice *ret, unsigned *ret_piece)
+    struct spw_advice *ret, unsigned *ret_piece, uint64_t *ret_bytes)
 {
 	uint64_t tiers = usable(d, durable);
 
 	while (tiers && spw_advice_ask(d, down, raw_bytes(down), tiers, ret)) {
 		unsigned i = *ret_piece = spw_advice_first(d, ret);
 
-		if (i == ret->n ||
-		    !refuses(d, ret->piece[i].tier, false,
-			     spw_object_bound(down->o.path_len,
-					      bytes_of(down, ret, i)) +
-			     SPW_TIER_ALIGN))
+		if (i == ret->n)
+			return true;
+		*ret_bytes = bytes_that_fit(d, down, ret->piece[i].tier,
+					    bytes_of(down, ret, i));
+		if (*ret_bytes)
 			return true;
 		tiers &= ~(1ull << ret->piece[i].tier);
 	}
@@ -422,10 +451,11 @@ spw_store_plan(struct spw_drainer *d, struct spw_down *down, bool durable)
 {
 	const struct spw_store *s = d->store;
 	struct spw_advice advice;
+	uint64_t bytes;
 	unsigned i;
 
 	if ((s->nlevels == 1 && s->level[0].pinned) ||
-	    !ask(d, down, durable, &advice, &i))
+	    !ask(d, down, durable, &advice, &i, &bytes))
 		return down->o.length;
 	if (i == advice.n) {
 		spw_advice_take(d, &advice, 0, down);
@@ -434,9 +464,8 @@ spw_store_plan(struct spw_drainer *d, struct spw_down *down, bool durable)
 		return 0;
 	}
 	spw_advice_take(d, &advice, i, down);
-	shorten(down, bytes_of(down, &advice, i));
-	down->reserved = spw_object_bound(down->o.path_len, down->o.length) +
-			 SPW_TIER_ALIGN;
+	shorten(down, bytes);
+	down->reserved = room_for(down, down->o.length);
 	return down->o.length;
 }
 

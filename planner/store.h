@@ -35,6 +35,7 @@ struct spw_down {			/* an object on its way down */
 	struct spw_stream stream;	/* what the planner called it, */
 	uint8_t choice;			/* and how it is to be packed */
 	bool planned;
+	uint64_t queued;		/* bytes that its tier expects of it */
 	int64_t sent_ns;		/* when it was submitted */
 	uint64_t due;			/* the tier's sync that makes it safe */
 	bool busy;
@@ -157,7 +158,7 @@ void spw_store_close(struct spw_drainer *d);
 struct spw_down *spw_store_begin(struct spw_drainer *d);
 
 /* Gives it back unused. */
-void spw_store_cancel(struct spw_down *down);
+void spw_store_cancel(struct spw_drainer *d, struct spw_down *down);
 
 /* Describes the object, chooses the first tier that takes it, durable: of those
  * that survive a reboot, and returns where o.length raw bytes go until the

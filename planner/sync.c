@@ -143,7 +143,7 @@ emit(struct spw_drainer *d, struct gather *g)
 		memcpy(raw, d->store->scratch, down->o.length);
 	g->err = raw ? spw_store_put(d, down) : -ENOSPC;
 	if (g->err)
-		spw_store_cancel(down);
+		spw_store_cancel(d, down);
 	g->any = true;
 	g->from = g->to;
 	if (!g->err)

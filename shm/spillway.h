@@ -79,6 +79,34 @@ SPILLWAY_ENGINE size_t spillway_compress_bound(size_t n);
 SPILLWAY_ENGINE ssize_t spillway_compress(void *dst, size_t cap,
 					  const void *src, size_t n);
 
+/* What a program knows of its bytes; what it does not know is 0. */
+struct spillway_data {
+	uint32_t size;			/* of this struct; set by the caller */
+	uint32_t kind;			/* one of those below */
+	uint32_t width;			/* bytes of a number: 1, 2, 4 or 8 */
+	uint32_t record;		/* bytes of a record of several */
+	uint32_t big_endian;		/* 1: the numbers are */
+	uint32_t reserved;
+	uint64_t stream;		/* bytes of one number are taken to be
+					 * alike: a variable, a dataset */
+};
+
+enum {
+	SPILLWAY_DATA_UNKNOWN,		/* have a look */
+	SPILLWAY_DATA_BYTES,
+	SPILLWAY_DATA_TEXT,
+	SPILLWAY_DATA_PACKED,		/* compressed already, or noise */
+	SPILLWAY_DATA_INTEGER,
+	SPILLWAY_DATA_FLOAT
+};
+
+/* spillway_compress for bytes of which something is known: that counts more
+ * than what they look like. data may be NULL. -1 with EINVAL also for data that
+ * makes no sense. */
+SPILLWAY_ENGINE ssize_t
+spillway_compress_as(void *dst, size_t cap, const void *src, size_t n,
+		     const struct spillway_data *data);
+
 /* Unpacks what spillway_compress made. Returns the bytes written to dst, never
  * more than cap; or -1 with EBADMSG: damaged, not all there, followed by
  * more, or not ours; ENOSPC: cap is not enough; ENOTSUP: packed with a codec

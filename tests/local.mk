@@ -15,6 +15,7 @@ tests_units = \
 	tests/replay-object \
 	tests/replay-seed \
 	tests/replay-segment \
+	tests/tier-apart \
 	tests/tier-bb \
 	tests/tier-clean \
 	tests/tier-conformance \
@@ -96,6 +97,11 @@ tests_unit_filter_SOURCES = \
 	tests/guarded.h \
 	tests/unit-filter.c
 
+tests_tier_apart_SOURCES = \
+	tests/guarded.h \
+	tests/tier-apart.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
 tests_tier_bb_SOURCES = \
 	tests/guarded.h \
 	tests/tier-bb.c \
@@ -261,6 +267,7 @@ tests_scripts = \
 	tests/native-link.sh \
 	tests/plan-choice.sh \
 	tests/plan-profile.sh \
+	tests/plan-split.sh \
 	tests/plan-weigh.sh \
 	tests/powercut-bb.sh \
 	tests/powercut-chance.sh \
@@ -324,6 +331,7 @@ tests_scripts = \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
+	tests/twin-address-space.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-append-extend.sh \
 	tests/twin-bare.sh \
@@ -374,6 +382,7 @@ tests_helpers = \
 	tests/bench-front \
 	tests/bench-fsync \
 	tests/bench-predict \
+	tests/bench-spill \
 	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
@@ -429,6 +438,10 @@ tests_bench_engine_SOURCES = \
 	tests/bench-engine.c \
 	tests/guarded.h
 tests_bench_engine_LDADD = libback.la -lm
+tests_bench_spill_SOURCES = \
+	tests/analyze-data.h \
+	tests/bench-spill.c \
+	tests/guarded.h
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
 	tests/guarded.h
@@ -480,6 +493,7 @@ tests_append_extend_LDADD =
 tests_pinned_LDADD =
 tests_ring_forms_LDADD =
 tests_bench_fsync_LDADD =
+tests_bench_spill_LDADD = -lm
 tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =

@@ -9,6 +9,7 @@
  */
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -314,6 +315,33 @@ descriptors(void)
 	close(fds[0]);
 }
 
+/* Locked up by an attribute, where that is allowed, and opened again. */
+static void
+attributes(void)
+{
+	static const int locks[] = { FS_APPEND_FL, FS_IMMUTABLE_FL };
+	int fd = make("attributes", O_RDWR);
+	int was = 0, now, end;
+
+	told_of = "attributes";
+	for (volatile int i = 0; i < 2; i++) {
+		TELL(lseek(fd, 0, SEEK_END));
+		TELL(write(fd, buf, 10000));
+		TELL(write(fd, buf, 100));
+		TELL(ioctl(fd, FS_IOC_GETFLAGS, &was));
+		now = was | locks[i];
+		TELL(ioctl(fd, FS_IOC_SETFLAGS, &now));
+		TELL(pwrite(fd, "over", 4, 0));
+		end = open("attributes", O_WRONLY | O_APPEND);
+		TELL(write(end, "to the end", 10));
+		close(end);
+		state(fd);
+		usleep(200000);		/* it would go home meanwhile */
+		TELL(ioctl(fd, FS_IOC_SETFLAGS, &was));
+	}
+	close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -321,7 +349,7 @@ main(int argc, char **argv)
 		{ "holes", holes }, { "allocation", allocation },
 		{ "flags", flags }, { "vectors", vectors },
 		{ "counts", counts }, { "limits", limits },
-		{ "descriptors", descriptors },
+		{ "descriptors", descriptors }, { "attributes", attributes },
 	};
 
 	told_begin();

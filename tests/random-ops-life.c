@@ -216,7 +216,7 @@ RO_OP(fork)
 static char **
 peek_args(const char *name, const struct ro_file *f, uint64_t pos)
 {
-	static char size[24], place[24], digest[24];
+	static char size[24], place[24], digest[40];
 	static char *argv[8];
 	uint64_t n = f->size < ro_run.room ? f->size : ro_run.room;
 

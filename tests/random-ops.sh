@@ -44,6 +44,8 @@ one()
 }
 
 cached=rw,vec,append,seek,stat,open,trunc
+below="ram@4M nvme:$(place "$scratch")/below@64M"
+mkdir "$scratch/below"
 
 for round in $(seq $rounds); do
 	# The checker itself, without us.
@@ -57,6 +59,15 @@ for round in $(seq $rounds); do
 		--modes rw,vec,append,trunc,seek
 	one sparse ram@64M 5ms yes 8000 --sparse \
 		--modes all,-exec,-bare,-fork,-mmap,-sync
+	# Blocks go down to a tier and come back.
+	one below "$below" 10s yes 1500 --size 24M --io 1M \
+		--modes rw,vec,append,trunc,seek,open
+	counter_above bytes_down 0
+	one below-names "$below" 0 yes 6000 --size 8M --io 256K \
+		--modes $cached,names,new,alloc,holes
+	one below-all "$below" 5ms no 1500 --size 8M --io 256K --modes all
+	one below-crowd "$below" 5ms yes 8000 --procs 4 --share disjoint \
+		--size 24M --modes rw,vec,seek,open,stat
 	one aligned ram@64M 5ms yes 10000 --align 4096 \
 		--modes rw,vec,append,trunc,alloc,open,fork,holes
 	one visits ram@16M 5ms yes 10000 --modes \

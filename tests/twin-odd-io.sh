@@ -5,7 +5,8 @@
 . tests/functions.sh
 
 odd=$top_builddir/tests/odd-io
-for behaviour in holes allocation flags vectors counts limits descriptors; do
+for behaviour in holes allocation flags vectors counts limits descriptors \
+	attributes; do
 	for delay in 10s 1ms; do
 		rm -rf a b
 		mkdir a b

@@ -154,6 +154,22 @@ test_steps(void)
 	spw_monitor_free(m);
 }
 
+/* What a slow tier has queued counts, however few bytes: they take long. */
+static void
+test_slow_queue(void)
+{
+	struct spw_monitored slow = plain;
+	struct spw_monitor *m;
+
+	slow.write_bw = 6e6;
+	m = one_tier(&slow);
+	spw_monitor_queue(m, 0, 600000);
+	CHECK(state_of(m)->queue == 600000);
+	spw_monitor_leave(m, 0, 600000);
+	CHECK(state_of(m)->queue == 0);
+	spw_monitor_free(m);
+}
+
 static void
 test_failures(void)
 {
@@ -290,6 +306,7 @@ main(void)
 	test_overlap();
 	test_change();
 	test_steps();
+	test_slow_queue();
 	test_failures();
 	test_space();
 	test_price();

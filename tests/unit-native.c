@@ -189,6 +189,107 @@ test_pieces(struct buffers *b)
 	free(head);
 }
 
+static ssize_t
+pack_as(const struct buffers *b, size_t n, const struct spillway_data *is)
+{
+	size_t room = spillway_compress_bound(n);
+	ssize_t r = spillway_compress_as(b->packed, room, b->data, n, is);
+
+	if (r < 0)
+		return r;
+	CHECK(spillway_decompress(b->back, n, b->packed, (size_t)r) ==
+	      (ssize_t)n);
+	CHECK(!memcmp(b->back, b->data, n));
+	return r;
+}
+
+/* Counters, and noise where the analyzer looks: it takes them for noise. */
+static void
+test_label(struct buffers *b)
+{
+	enum { N = 1 << 20 };
+	const struct data_class *counter = find("i32 counter");
+	const struct data_class *noise = find("random");
+	struct spillway_data is = {
+		.size = sizeof(is), .kind = SPILLWAY_DATA_INTEGER, .width = 4,
+		.stream = 5,
+	};
+	ssize_t guessed, told;
+	uint64_t seed = 3;
+
+	counter->fill(counter, b->data, N, &seed);
+	noise->fill(noise, b->data + N / 4, 8192, &seed);
+	noise->fill(noise, b->data + N / 8 * 5, 8192, &seed);
+	guessed = pack_as(b, N, NULL);
+	told = pack_as(b, N, &is);
+	printf("guessed %zd, told %zd of %d bytes\n", guessed, told, N);
+	CHECK(told * 2 < guessed);
+	is.kind = SPILLWAY_DATA_PACKED;	/* what is said counts, */
+	is.width = 0;
+	CHECK(pack_as(b, N, &is) > told * 2);
+	is.kind = SPILLWAY_DATA_UNKNOWN;	/* if something is */
+	CHECK(pack_as(b, N, &is) > told * 2);
+}
+
+static void
+test_bad_labels(struct buffers *b)
+{
+	const uint32_t whole = sizeof(struct spillway_data);
+	const struct spillway_data bad[] = {
+		{ .size = 0 }, { .size = whole + 8 },
+		{ .size = whole, .kind = 6 },
+		{ .size = whole, .kind = SPILLWAY_DATA_FLOAT },
+		{ .size = whole, .kind = SPILLWAY_DATA_FLOAT, .width = 3 },
+		{ .size = whole, .kind = SPILLWAY_DATA_FLOAT, .width = 16 },
+		{ .size = whole, .kind = SPILLWAY_DATA_FLOAT, .width = 8,
+		  .record = 4 },
+		{ .size = whole, .kind = SPILLWAY_DATA_TEXT, .width = 4 },
+		{ .size = whole, .big_endian = 2 },
+		{ .size = whole, .reserved = 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		errno = 0;
+		CHECK(pack_as(b, 1000, &bad[i]) == -1 && errno == EINVAL);
+	}
+}
+
+/* More kinds than are told apart: what was learned of others does not fit. By
+ * a thread that knows nothing yet.
+ */
+static void *
+label_many(void *arg)
+{
+	struct buffers *b = arg;
+	struct spillway_data is = {
+		.size = sizeof(is), .kind = SPILLWAY_DATA_INTEGER, .width = 4,
+	};
+	uint64_t seed = 11;
+
+	for (size_t i = 0; i < 20000; i++)
+		b->data[i] = i % 4 ? 0 : (uint8_t)draw(&seed);
+	for (unsigned i = 0; i < 2 * 300; i++) {
+		is.record = 4 + i / 2;
+		is.big_endian = i % 2;
+		CHECK(pack_as(b, 20000, &is) > 0);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(data_classes); i++) {
+		data_classes[i].fill(&data_classes[i], b->data, 20000, &seed);
+		CHECK(pack_as(b, 20000, NULL) > 0);
+		CHECK(pack_as(b, 1200, NULL) > 0);	/* without a trial */
+	}
+	return NULL;
+}
+
+static void
+test_many_labels(struct buffers *b)
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, label_many, b));
+	CHECK(!pthread_join(thread, NULL));
+}
+
 static void
 test_weights(struct buffers *b)
 {
@@ -261,6 +362,9 @@ main(void)
 	test_ends(&b);
 	test_damage(&b);
 	test_pieces(&b);
+	test_label(&b);
+	test_bad_labels(&b);
+	test_many_labels(&b);
 	test_weights(&b);
 	test_threads();
 	buffers_free(&b);

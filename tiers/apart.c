@@ -148,6 +148,7 @@ ring(struct spw_apart *a)
 static void
 give_back(struct spw_apart *a, struct spw_transfer *x)
 {
+	x->ended = spw_now_ns();	/* the drainer may look late */
 	x->next = NULL;
 	*a->over_end = x;
 	a->over_end = &x->next;

@@ -8,13 +8,17 @@
 #include "shm/util.h"
 #include "tiers/nvme.h"
 
-/* Below this, moving costs more than it gains: a sixteenth of a file. */
+/* Below this, moving costs more than it gains: a sixteenth of a file. What no
+ * object fitted into at its end is not gained: elsewhere they leave as much.
+ */
 static bool
 is_worthwhile(const struct spw_nvme *t, const struct spw_log *log)
 {
+	uint64_t dead = log->end - SPW_MIN(log->end, SPW_LOG_HEAD + log->live);
+
 	return log != t->current && !log->busy && !log->err &&
 	       !log->damaged && log->live && !spw_log_is_free(log) &&
-	       log->size - log->live > log->size / 16;
+	       dead > log->size / 16;
 }
 
 static struct spw_log *

@@ -50,6 +50,7 @@ struct spw_transfer {
 	void *buf;			/* aligned; room for len rounded up */
 	size_t len;
 	int err;			/* when reaped: 0 or negative errno */
+	int64_t ended;			/* ns; set by who calls the tier */
 	void *user;			/* the caller's */
 	struct spw_transfer *next;	/* the tier's */
 };
