@@ -158,6 +158,7 @@ allocate_transfers(struct spw_store *s)
 	}
 	for (uint32_t i = 0; i < s->nlevels; i++) {
 		s->level[i].up.buf = aligned_alloc(SPW_TIER_ALIGN,
+						   SPW_TIER_ALIGN +
 						   SPW_OBJECT_MAX);
 		ok &= s->level[i].up.buf != NULL;
 	}
