@@ -169,15 +169,16 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 static void
 make_room(struct spw_drainer *d)
 {
-	uint32_t slots = d->map->counts[SPW_POOL_SLOTS];
+	uint32_t slots = d->map->counts[SPW_POOL_SLOTS], went;
 
 	d->starved = !spw_evict(d, false);
 	if (!spw_is_short_of_room(d))
 		return;
 	d->may_pass_home = !d->keeps;
-	(void)spw_spill(d, slots / 8);
+	went = spw_spill(d, slots / 8);
 	d->may_pass_home = false;
-	d->starved = !spw_evict(d, true);
+	/* What went down made room that writers have taken by now. */
+	d->starved = !spw_evict(d, true) && !went;
 }
 
 void
