@@ -292,6 +292,7 @@ int
 spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 	       uint64_t len, const uint8_t **ret_bytes)
 {
+	uint64_t skip = at % SPW_TIER_ALIGN;
 	uint32_t level;
 	struct spw_level *l;
 	int64_t began;
@@ -301,16 +302,17 @@ spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 	l = &d->store->level[level];
 	if (l->reading || l->deaf)
 		return -EINPROGRESS;
+	/* From a multiple on: a tier reads it to where it belongs. */
 	l->up = (struct spw_transfer){
-		.up = true, .place = d->store->held[held].place, .at = at,
-		.len = len, .buf = l->up.buf,
+		.up = true, .place = d->store->held[held].place,
+		.at = at - skip, .len = skip + len, .buf = l->up.buf,
 	};
 	l->reading = true;
 	began = spw_now_ns();
 	spw_apart_move(l->tier, &l->up, false);
 	while (l->reading && !l->deaf)
 		(void)await(d);
-	*ret_bytes = l->up.buf;
+	*ret_bytes = (const uint8_t *)l->up.buf + skip;
 	if (l->reading)
 		return -EINPROGRESS;
 	spw_advice_read(d, level, len, began, l->up.err);

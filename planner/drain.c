@@ -145,10 +145,10 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		   host != SPW_HOST_DRAIN;
 	announce(d, host);
 	r = spw_chunks_relink(d);
+	if (r == 0 && map->fixed.tiers[0])
+		r = spw_aside_new(&d->aside);
 	if (r == 0)
 		r = spw_store_open(d);
-	if (r == 0 && d->store)
-		r = spw_aside_new(&d->aside);
 	if (r < 0) {
 		spw_drainer_stop(d);
 		return r;

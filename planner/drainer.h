@@ -246,6 +246,11 @@ uint32_t spw_count_dirty(const struct spw_map *map);
 bool spw_evict(struct spw_drainer *d, bool hard);
 bool spw_is_short_of_room(struct spw_drainer *d);
 
+/* Where a writer waits, gives back at once those of the blocks that are below
+ * now and were not used again: he goes on while the next ones go down. */
+void spw_evict_spilled(struct spw_drainer *d, const uint32_t *block,
+		       uint32_t n);
+
 /* Forgets files that nobody has open, unlinked ones at once, others after
  * a while or when records or descriptors run short. */
 void spw_forget_files(struct spw_drainer *d);

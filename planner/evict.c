@@ -53,7 +53,7 @@ has_aged(struct spw_block *b)
 
 /* Removes the block if it is clean and its time has come. */
 static bool
-evict_one(struct spw_drainer *d, uint32_t idx)
+evict_one(struct spw_drainer *d, uint32_t idx, bool (*may)(struct spw_block *))
 {
 	struct spw_block *b = &d->map->blocks[idx];
 	struct spw_key key = { b->file, b->file_gen, b->number };
@@ -63,7 +63,7 @@ evict_one(struct spw_drainer *d, uint32_t idx)
 	    !(atomic_load(&d->map->owners[SPW_POOL_BLOCKS][idx]) &
 	      SPW_IN_USE))
 		return false;
-	if (spw_block_is_dirty(b) || !has_aged(b) ||
+	if (spw_block_is_dirty(b) || !may(b) ||
 	    atomic_load(&d->map->files[key.file].flags) & SPW_FILE_PINNED)
 		return false;
 	spw_guard_enter();
@@ -77,6 +77,14 @@ evict_one(struct spw_drainer *d, uint32_t idx)
 	}
 	spw_guard_leave();
 	return gone;
+}
+
+static void
+call_writers(struct spw_map *map)
+{
+	atomic_store(&map->seg->want_room, 0);
+	atomic_fetch_add(&map->seg->room, 1);
+	spw_sys_futex_wake(&map->seg->room, INT32_MAX);
 }
 
 bool
@@ -97,15 +105,33 @@ spw_evict(struct spw_drainer *d, bool hard)
 	     free_now + freed < (i < nblocks ? ready / 4 : ready / 8); i++) {
 		d->clock_hand = d->clock_hand + 1 < nblocks
 				? d->clock_hand + 1 : 0;
-		freed += evict_one(d, d->clock_hand);
+		freed += evict_one(d, d->clock_hand, has_aged);
 	}
 	/* Who waits is not called for what he cannot use. */
 	if (free_now + freed < ROOM)
 		return false;
-	atomic_store(&map->seg->want_room, 0);
-	atomic_fetch_add(&map->seg->room, 1);
-	spw_sys_futex_wake(&map->seg->room, INT32_MAX);
+	call_writers(map);
 	return true;
+}
+
+/* Not found in use by the hand more than once: what was just written. */
+static bool
+is_cold(struct spw_block *b)
+{
+	return atomic_load(&b->used) >> 1 == 0;
+}
+
+void
+spw_evict_spilled(struct spw_drainer *d, const uint32_t *block, uint32_t n)
+{
+	uint32_t freed = 0;
+
+	if (!atomic_load(&d->map->seg->want_room))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		freed += evict_one(d, block[i], is_cold);
+	if (freed >= ROOM)
+		call_writers(d->map);
 }
 
 /* Its last name is gone, but may be back after a loss of power, and then what

@@ -28,8 +28,10 @@ arrive(struct spw_drainer *d, struct spw_down *down)
 		spw_block_arrive(d, down->block[i], &key,
 				 held ? 0 : -1, held);
 	}
-	if (held)
-		spw_store_lapse(d, held);	/* if nothing was left of it */
+	if (!held)
+		return;
+	spw_store_lapse(d, held);	/* if nothing was left of it */
+	spw_evict_spilled(d, down->block, down->nblocks);
 }
 
 /* Blocks from the one numbered `first` in it on are dirty again. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "planner/advice.h"
+#include "planner/aside.h"
 #include "planner/held.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -17,6 +18,7 @@
 enum {
 	RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
 	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
+	PROBE_US = 100000,
 };
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
@@ -62,6 +64,22 @@ open_share(struct spw_bell *bell, const struct spw_tier_ops *ops,
 	return r;
 }
 
+/* One that does not answer is done without, unless it may have what nobody
+ * else has: then there is nothing to be done but to wait. */
+static int
+probe(struct spw_drainer *d, const char *place, uint32_t number)
+{
+	int r;
+
+	while ((r = spw_aside_probe(d->aside, number, place)) == -ETIMEDOUT) {
+		spw_level_failed(d, number, r);
+		if (!spw_any_below(d->map))
+			break;
+		spw_sys_sleep_us(PROBE_US);
+	}
+	return r;
+}
+
 static void
 open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 	   const struct spw_tierspec *spec, uint32_t number)
@@ -81,7 +99,9 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 
 	spw_store_share(d->map, name);
 	*level = (struct spw_level){ .number = number };
-	r = ops ? open_share(s->bell, ops, &setup, &level->tier) : -ENOTSUP;
+	r = ops ? probe(d, setup.place, number) : -ENOTSUP;
+	if (r == 0)
+		r = open_share(s->bell, ops, &setup, &level->tier);
 	if (r < 0) {
 		spw_level_failed(d, number, r);
 		return;
@@ -138,6 +158,7 @@ allocate_transfers(struct spw_store *s)
 	}
 	for (uint32_t i = 0; i < s->nlevels; i++) {
 		s->level[i].up.buf = aligned_alloc(SPW_TIER_ALIGN,
+						   SPW_TIER_ALIGN +
 						   SPW_OBJECT_MAX);
 		ok &= s->level[i].up.buf != NULL;
 	}

@@ -4,7 +4,8 @@
 /*
  * usage: bench-tier KIND DIR MIB write|read|sync
  *
- * write: objects of 1 MiB until MIB are in, then a sync; MB/s over all of it.
+ * Past the page cache, where a tier can. write: objects of 1 MiB until MIB are
+ * in, then a sync; MB/s over all of it.
  * read: the same, and then reads them back from the device; MB/s of that.
  * sync: objects of 4 KiB, a sync after each; microseconds for one.
  */
@@ -131,7 +132,8 @@ sync_time(void)
 int
 main(int argc, char **argv)
 {
-	struct spw_tier_setup setup = { .owner = "bench", .create = true };
+	struct spw_tier_setup setup = { .owner = "bench", .io = "direct",
+					.create = true };
 	double figure;
 	uint64_t n;
 

@@ -331,6 +331,7 @@ tests_scripts = \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
+	tests/tier-stall-start.sh \
 	tests/twin-address-space.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-append-extend.sh \

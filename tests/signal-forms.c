@@ -228,16 +228,19 @@ static void
 case_wait(void)
 {
 	struct timespec pause = { 0, 200000000 };
-	int fd = make("waiting", 0), ends[2];
+	int fd = make("waiting", 0), ends[2], go[2];
 	char c;
 
-	NEED(pipe(ends) == 0);
+	NEED(pipe(ends) == 0 && pipe(go) == 0);
 	NEED(write(fd, "x", 1) == 1);
 	for (int flags = 0; flags <= SA_RESTART; flags += SA_RESTART) {
 		pid_t pid = fork();
 
-		if (pid == 0) {
-			nanosleep(&pause, NULL);
+		if (pid == 0) {	/* never before a signal has come */
+			if (flags)
+				nanosleep(&pause, NULL);
+			else
+				NEED(read(go[0], &c, 1) == 1);
 			_exit(write(ends[1], "x", 1) == 1 ? 0 : 1);
 		}
 		handle(SIGALRM, note, flags);
@@ -246,6 +249,7 @@ case_wait(void)
 		printf("read %zd", read(ends[0], &c, 1));
 		set_timer(0);
 		printf(" %s\n", strerror(errno));
+		NEED(flags || write(go[1], "x", 1) == 1);
 		NEED(wait(NULL) == pid);
 		if (!flags)
 			NEED(read(ends[0], &c, 1) == 1);

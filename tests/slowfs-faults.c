@@ -138,8 +138,10 @@ eio_wanted(enum request_kind kind, const char *path)
 static bool
 stall_wanted(enum request_kind kind, const char *path)
 {
-	return (kind != REQUEST_FIND && matches(knobs.stall, path)) ||
-	       (kind == REQUEST_CHANGE && matches(knobs.stall_change, path));
+	return (kind != REQUEST_FIND && kind != REQUEST_STATFS &&
+		matches(knobs.stall, path)) ||
+	       (kind == REQUEST_CHANGE && matches(knobs.stall_change, path)) ||
+	       (kind == REQUEST_STATFS && matches(knobs.stall_statfs, path));
 }
 
 /* Called with the lock held.  The end of the session is not signalled to us:

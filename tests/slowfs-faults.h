@@ -16,6 +16,7 @@
 
 enum request_kind {
 	REQUEST_FIND,			/* a name, or what a node is */
+	REQUEST_STATFS,
 	REQUEST_CHANGE,			/* names, sizes, attributes */
 	REQUEST_READ,
 	REQUEST_WRITE,

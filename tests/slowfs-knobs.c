@@ -29,6 +29,7 @@ static const struct key {
 	PATTERN("eio-fsync", eio_fsync),
 	PATTERN("stall", stall),
 	PATTERN("stall-change", stall_change),
+	PATTERN("stall-statfs", stall_statfs),
 	PATTERN("vanish", vanish),
 };
 

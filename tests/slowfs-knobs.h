@@ -15,6 +15,8 @@
  *			the knob is set to something else
  *	stall-change=PATTERN
  *			the same for what changes names, sizes or times
+ *	stall-statfs=PATTERN
+ *			the same for statfs of the whole, if it fits "/"
  *	vanish=PATTERN	such names are not there, and what is open below them
  *			is stale (ESTALE)
  *
@@ -51,6 +53,7 @@ struct knobs {
 	char eio_fsync[PATTERN_SIZE];
 	char stall[PATTERN_SIZE];
 	char stall_change[PATTERN_SIZE];
+	char stall_statfs[PATTERN_SIZE];
 	char vanish[PATTERN_SIZE];
 };
 

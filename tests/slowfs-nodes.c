@@ -236,9 +236,12 @@ void
 op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct statvfs st;
+	int r = faults_admit(REQUEST_STATFS, "/");
 
 	(void)ino;
-	if (fstatvfs(root.fd, &st) < 0)
+	if (r < 0)
+		fuse_reply_err(req, -r);
+	else if (fstatvfs(root.fd, &st) < 0)
 		fuse_reply_err(req, errno);
 	else
 		fuse_reply_statfs(req, &st);

@@ -16,6 +16,7 @@
 #include "shm/gate.h"
 #include "shm/sys.h"
 #include "shm/util.h"
+#include "tools/answers.h"
 #include "tools/args.h"
 #include "tools/child.h"
 #include "tools/childenv.h"
@@ -131,7 +132,7 @@ check_tiers(struct run *r, char **envp)
 	int err = spw_config_tiers(&r->args.cfg, envp, &r->tiers, &d);
 
 	if (!err)
-		err = spw_config_check(&r->args.cfg, &r->tiers, &d);
+		err = spw_answers_check(&r->args.cfg, &r->tiers, &d);
 	if (err < 0)
 		return say(r, &d, FAILED);
 	if (d.severity == SPW_WARNING)

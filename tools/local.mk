@@ -2,6 +2,8 @@
 # local.mk -- tools/: the command and the set-up scripts
 
 tools_sources = \
+	tools/answers.c \
+	tools/answers.h \
 	tools/args.c \
 	tools/args.h \
 	tools/ask.c \

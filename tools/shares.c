@@ -10,6 +10,7 @@
 
 #include "planner/store.h"
 #include "shm/sys.h"
+#include "tools/answers.h"
 #include "tools/commands.h"
 #include "tools/segments.h"
 
@@ -58,8 +59,10 @@ static int
 look(struct spw_shares *s, const struct spw_replay_place *p)
 {
 	struct stat st;
-	int r = spw_sys_fstatat(AT_FDCWD, p->place, &st, 0);
+	int r = spw_answers(p->place);
 
+	if (r == 0)
+		r = spw_sys_fstatat(AT_FDCWD, p->place, &st, 0);
 	return r < 0 ? r : spw_tier_shares(p->ops, p->place, seen, s);
 }
 

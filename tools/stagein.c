@@ -22,6 +22,7 @@
 #include "shm/spillway.h"
 #include "shm/sys.h"
 #include "shm/util.h"
+#include "tools/answers.h"
 #include "tools/childenv.h"
 #include "tools/commands.h"
 #include "tools/json.h"
@@ -139,7 +140,7 @@ start_again(const struct spw_stagein *req, struct spw_config *cfg)
 	cfg->origin[SPW_OPTION_DRAINER].from = SPW_FROM_FLAG;
 	r = spw_config_tiers(cfg, req->envp, tiers, &d);
 	if (r == 0)
-		r = spw_config_check(cfg, tiers, &d);
+		r = spw_answers_check(cfg, tiers, &d);
 	if (d.severity != SPW_SILENT)
 		spw_diag_print(&d, req->args->color, STDERR_FILENO);
 	free(tiers);
