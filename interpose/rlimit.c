@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rlimit.c -- the largest file the program may write, kept up to date */
+#include <errno.h>
 #include <stdarg.h>
 
-#include "interpose/front.h"
+#include "interpose/leave.h"
 #include "interpose/real.h"
+#include "shm/conf.h"
 #include "shm/sys.h"
 
 static void
@@ -17,11 +19,25 @@ read_limit(void)
 				 __ATOMIC_RELAXED);
 }
 
+/* A drainer that is a thread of this process is bound by the new limit. */
+static void
+bring_home(void)
+{
+	int err = errno;
+
+	if (spw_front_drainer_mode() == SPW_DRAINER_THREAD)
+		(void)spw_settle_all();		/* close will tell */
+	errno = err;
+}
+
 SPW_WRAP int
 setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
 {
-	int r = REAL(setrlimit)(resource, limit);
+	int r;
 
+	if (resource == RLIMIT_FSIZE)
+		bring_home();
+	r = REAL(setrlimit)(resource, limit);
 	if (resource == RLIMIT_FSIZE)
 		read_limit();
 	return r;
@@ -37,8 +53,11 @@ SPW_WRAP int
 prlimit(pid_t pid, enum __rlimit_resource resource,
 	const struct rlimit *limit, struct rlimit *old)
 {
-	int r = REAL(prlimit)(pid, resource, limit, old);
+	int r;
 
+	if (resource == RLIMIT_FSIZE && limit)
+		bring_home();
+	r = REAL(prlimit)(pid, resource, limit, old);
 	if (resource == RLIMIT_FSIZE && limit)
 		read_limit();
 	return r;
@@ -61,6 +80,8 @@ ulimit(int cmd, ...)
 	va_start(ap, cmd);
 	arg = va_arg(ap, long);		/* there or not, as libc does */
 	va_end(ap);
+	if (cmd == UL_SETFSIZE)
+		bring_home();
 	r = REAL(ulimit)(cmd, arg);
 	if (cmd == UL_SETFSIZE)
 		read_limit();

@@ -241,7 +241,7 @@ static void
 limits(void)
 {
 	struct rlimit was, now;
-	int fd = make("limits", O_RDWR);
+	int fd = make("limits", O_RDWR), large = make("large", O_RDWR);
 	volatile int end;
 
 	told_of = "limits";
@@ -249,7 +249,10 @@ limits(void)
 	TELL(getrlimit(RLIMIT_FSIZE, &was));
 	now = (struct rlimit){ 100000, was.rlim_max };
 	TELL(write(fd, buf, 50000));
+	TELL(write(large, buf, 150000));
 	TELL(setrlimit(RLIMIT_FSIZE, &now));
+	TELL(fsync(large));
+	close(large);
 	TELL(write(fd, buf, 40000));
 	TELL(write(fd, buf, 40000));
 	printf("signals %d\n", seen_xfsz);

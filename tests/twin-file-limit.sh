@@ -42,3 +42,11 @@ for kib in 10 200; do
 		rm -r plain
 	done
 done
+
+# A drainer within the program is bound by a limit that comes later.
+mkdir a b
+(cd a && plain "$top_builddir/tests/odd-io" limits) >plain.out
+(cd b && SPILLWAY_DRAINER=thread bare "$top_builddir/tests/odd-io" limits) \
+	>bare.out
+diff -u plain.out bare.out || fail "a drainer within: output differs"
+diff -r a b || fail "a drainer within: files differ"
