@@ -2,10 +2,10 @@
 /* bench-choose.c -- decisions a second: worked out, split, and from memory */
 
 #include "planner/choose.h"
+#include "tests/clocks.h"
 #include "tests/guarded.h"
 
 #include <math.h>
-#include <time.h>
 
 enum { ROUNDS = 9, STREAMS = 32, TASKS = 1024, FRESH = 200000,
        KEPT = 20000000 };
@@ -16,15 +16,6 @@ static struct spw_tier_state tiers[4];
 static struct spw_chooser *ch;
 static uint64_t state = 3;
 static volatile double sink;
-
-static double
-now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
 
 static double
 uniform(double lo, double hi)
@@ -114,7 +105,7 @@ static double
 fresh(enum fill fill)
 {
 	struct spw_plan plan;
-	double start = now(), sum = 0;
+	double start = worked(), sum = 0;
 
 	for (unsigned i = 0; i < FRESH; i++) {
 		unsigned k = i % TASKS;
@@ -128,13 +119,13 @@ fresh(enum fill fill)
 			fill_up(task[k].costs, &plan);
 	}
 	sink = sum;
-	return FRESH / (now() - start);
+	return FRESH / (worked() - start);
 }
 
 static double
 kept(void)
 {
-	double start = now();
+	double start = worked();
 	struct spw_chooser *our = ch;
 	uint64_t sum = 0;
 	unsigned n;
@@ -146,7 +137,7 @@ kept(void)
 				  &n)->choice;
 	}
 	sink = (double)sum;
-	return KEPT / (now() - start);
+	return KEPT / (worked() - start);
 }
 
 static int

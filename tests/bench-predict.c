@@ -11,11 +11,11 @@
 #include "planner/predict.h"
 #include "shm/util.h"
 #include "tests/analyze-data.h"
+#include "tests/clocks.h"
 #include "tests/fit.h"
 #include "tiers/codec.h"
 #include "tiers/filter.h"
 
-#include <time.h>
 
 enum { BLOCK = 512 << 10, SAMPLE = 4096, SAMPLES = 4, BLOCKS = 4,
        KINDS = ARRAY_LEN(data_classes), MOST = 32 };
@@ -33,15 +33,6 @@ static struct spw_choice pool[MOST];
 static unsigned n_pool;
 static uint8_t *stream, *mixed, *packed, *back;
 static size_t packed_room;
-
-static double
-now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
 
 static void
 make_pool(void)
@@ -81,22 +72,22 @@ pack_once(const uint8_t *data, size_t n, unsigned c, const struct spw_traits *t)
 	struct spw_observed seen = { .bytes = n };
 	void *ctx = spw_codec_ctx(codec);
 	const uint8_t *from = f.id ? mixed : data;
-	double start = now();
+	double start = worked();
 	int64_t used;
 
 	if (f.id)
 		CHECK(!spw_filter_apply(&f, mixed, data, n));
 	used = spw_codec_encode(codec, ctx, pool[c].level, packed,
 				packed_room, from, n);
-	seen.pack = now() - start;
+	seen.pack = worked() - start;
 	CHECK(used > 0);
 	seen.stored = (uint64_t)used;
-	start = now();
+	start = worked();
 	CHECK(!spw_codec_decode(codec, ctx, f.id ? mixed : back, n, packed,
 				(size_t)used));
 	if (f.id)
 		CHECK(!spw_filter_undo(&f, back, mixed, n));
-	seen.unpack = now() - start;
+	seen.unpack = worked() - start;
 	CHECK(!memcmp(back, data, n));
 	return seen;
 }

@@ -13,9 +13,9 @@
 
 #include <fcntl.h>
 #include <sys/xattr.h>
-#include <time.h>
 
 #include "tests/analyze-data.h"
+#include "tests/clocks.h"
 
 enum { OF_KIND = 8 << 20, KINDS = 8 };
 
@@ -26,15 +26,6 @@ struct kind {
 };
 
 static struct kind kinds[KINDS];
-
-static double
-now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 static void
 stall(const char *mount, const char *what)

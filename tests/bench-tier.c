@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "shm/util.h"
+#include "tests/clocks.h"
 #include "tests/guarded.h"
 #include "tiers/object.h"
 #include "tiers/tier.h"
@@ -28,15 +29,6 @@ static struct spw_tier *tier;
 static struct spw_transfer transfers[DEPTH];
 static uint64_t *places;
 static size_t stored;
-
-static double
-now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 static void
 make_objects(uint64_t raw)

@@ -127,6 +127,7 @@ tests_unit_native_SOURCES = \
 	tests/unit-native.c
 tests_unit_native_LDADD = libback.la -lm -lpthread
 tests_unit_predict_SOURCES = \
+	tests/clocks.h \
 	tests/fit.h \
 	tests/guarded.h \
 	tests/unit-predict.c
@@ -426,12 +427,17 @@ tests_below_cases_SOURCES = \
 	tests/below-cases.c \
 	tests/guarded.h
 tests_below_cases_LDADD = libback.la -lpthread
+tests_bench_fsync_SOURCES = \
+	tests/bench-fsync.c \
+	tests/clocks.h
 tests_bench_tier_SOURCES = \
 	tests/bench-tier.c \
+	tests/clocks.h \
 	tests/guarded.h
 tests_bench_predict_SOURCES = \
 	tests/analyze-data.h \
 	tests/bench-predict.c \
+	tests/clocks.h \
 	tests/fit.h \
 	tests/guarded.h
 tests_bench_engine_SOURCES = \
@@ -442,9 +448,11 @@ tests_bench_engine_LDADD = libback.la -lm
 tests_bench_spill_SOURCES = \
 	tests/analyze-data.h \
 	tests/bench-spill.c \
+	tests/clocks.h \
 	tests/guarded.h
 tests_bench_choose_SOURCES = \
 	tests/bench-choose.c \
+	tests/clocks.h \
 	tests/guarded.h
 tests_bench_analyze_SOURCES = \
 	tests/analyze-data.h \
@@ -482,6 +490,7 @@ tests_fork_forms_SOURCES = \
 	tests/forms.h \
 	tests/fork-forms.c
 tests_signal_forms_SOURCES = \
+	tests/clocks.h \
 	tests/forms.h \
 	tests/signal-forms.c
 tests_spawn_forms_SOURCES = \
@@ -536,6 +545,7 @@ tests_powercut_ranks_SOURCES = \
 tests_powercut_ranks_LDADD =
 
 tests_random_ops_SOURCES = \
+	tests/clocks.h \
 	tests/random-ops-data.c \
 	tests/random-ops-life.c \
 	tests/random-ops-model.c \

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/clocks.h"
 #include "tests/random-ops.h"
 
 #define KIND(name, group, weight) { #name, group, weight, ro_op_##name, false }
@@ -394,15 +395,6 @@ report(double seconds)
 	printf("all %llu; seed %llu, %.0f a second\n",
 	       (unsigned long long)sum, (unsigned long long)ro_run.seed,
 	       (double)sum / seconds);
-}
-
-static double
-now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 int

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/clocks.h"
 #include "tests/forms.h"
 
 enum { TICK_US = 1000, SECONDS = 2, MANY = 100, AT_MOST = 60 };
@@ -42,15 +43,6 @@ handle(int sig, void (*handler)(int), int flags)
 
 	act.sa_handler = handler;
 	NEED(sigaction(sig, &act, NULL) == 0);
-}
-
-static double
-now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 /* Every record whole and in its place: number, then its digits again. */

@@ -2,13 +2,13 @@
 /* unit-predict.c -- costs are predicted well, and learned despite outliers */
 
 #include "planner/predict.h"
+#include "tests/clocks.h"
 #include "tests/fit.h"
 #include "tests/guarded.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 /* A made-up world: classes of streams, in which every choice has its speeds
  * and its fraction; streams differ from their class, blocks from their
@@ -358,15 +358,6 @@ test_nonsense(void)
 	spw_predict_free(NULL);
 }
 
-static double
-now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
 /* Ten times what HCompress has, also with a sanitizer. */
 static void
 test_rate(void)
@@ -378,14 +369,14 @@ test_rate(void)
 
 	for (unsigned i = 0; i < 1024; i++)
 		o[i] = block_of(i % STREAMS, 1 + i % (CHOICES - 1), false);
-	start = now();
+	start = worked();
 	for (unsigned i = 0; i < EVENTS; i++) {
 		struct spw_stream s = stream_of(i % 1024 % STREAMS);
 
 		spw_predict_learn(p, &s, 1 + i % 1024 % (CHOICES - 1),
 				  &o[i % 1024]);
 	}
-	start = EVENTS / (now() - start);
+	start = EVENTS / (worked() - start);
 	printf("feedback: %.1f million events a second\n", start / 1e6);
 	CHECK(start > 200000);
 	spw_predict_free(p);
