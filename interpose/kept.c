@@ -6,10 +6,10 @@
  * open it, so nothing is looked at before an open fails with EACCES; root can,
  * and sees the mode in what is asked of every managed file anyway. Where
  * somebody gave it rights, it is looked at for having next to no blocks.
- * `spillway
- * stage out' then brings it home while the open waits: the same inode, so what
- * is open stays valid. A process of its own does it, as for the agent: this
- * one would lose the program's locks on the file, and must not load the back.
+ * `spillway stage out' then brings it home while the open waits: the same
+ * inode, so what is open stays valid. A process of its own does it, as for the
+ * agent: this one would lose the program's locks on the file, and must not
+ * load the back.
  */
 #include "interpose/kept.h"
 
@@ -24,7 +24,7 @@
 
 #define ATTR "user.spillway.kept"
 
-enum { LEAST = 1 << 20 };		/* a stub takes no more than that */
+enum { STUB_MOST = 1 << 20 };		/* more on disk is no stub */
 
 struct staging {
 	int fd;
@@ -88,7 +88,7 @@ spw_kept_settle_fd(int fd, const struct statx *stx)
 	char none;
 
 	if (SPW_LIKELY(stx->stx_mode & 0777 &&
-		       (bytes >= stx->stx_size || bytes > LEAST)) ||
+		       (bytes >= stx->stx_size || bytes > STUB_MOST)) ||
 	    !S_ISREG(stx->stx_mode) || stx->stx_uid != spw_sys_geteuid() ||
 	    !is_on() || spw_syscall(SYS_fgetxattr, fd, (long)ATTR,
 				    (long)&none, 0, 0, 0) <= 0)

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "tiers/cpu.h"
+
 /* Two pieces of a block, a third of it apart: each new place costs a miss in
  * the caches and one in the page tables, each further line there much less.
  * Of a small block, both are its beginning.
@@ -17,16 +19,6 @@ enum { WINDOW = 1024, SEEN = 256 };
 struct spw_sample {
 	const uint8_t *one, *two;	/* of WINDOW bytes */
 };
-
-static inline bool
-spw_has_avx2(void)
-{
-#ifdef __x86_64__
-	return __builtin_cpu_supports("avx2");
-#else
-	return false;
-#endif
-}
 
 /* By the first bytes of a file. */
 uint8_t spw_analyze_format(const uint8_t *p, size_t n);

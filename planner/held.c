@@ -195,8 +195,8 @@ spw_store_refer(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
 	if (!p)
 		return false;
 	unrefer(d, p, bit);
-	d->map->chunks[chunk].seq[bit] =
-		(uint16_t)d->store->held[held].o->seq;
+	atomic_store(&d->map->chunks[chunk].seq[bit],
+		     (uint16_t)d->store->held[held].o->seq);
 	p->held[bit] = held;
 	p->bits[bit / 64] |= 1ull << bit % 64;
 	d->store->held[held].nrefs++;
@@ -400,7 +400,8 @@ refer_found(struct spw_drainer *d, uint32_t held)
 
 		if (chunk == SPW_NONE ||
 		    !spw_chunk_has(&d->map->chunks[chunk], bit) ||
-		    d->map->chunks[chunk].seq[bit] != (uint16_t)o->seq)
+		    atomic_load(&d->map->chunks[chunk].seq[bit]) !=
+		    (uint16_t)o->seq)
 			continue;
 		old = spw_store_of(d, chunk, bit);
 		if (!old || s->held[old].o->seq < o->seq)

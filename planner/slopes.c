@@ -3,6 +3,8 @@
 
 #include "planner/slopes.h"
 
+#include "tiers/cpu.h"
+
 #define LANES 4u		/* at most */
 
 /* One that stores no less than it is given never pays; one that cannot be used
@@ -124,8 +126,7 @@ spw_slopes_weigh(struct spw_search *s, const struct spw_slopes_weights *w)
 	double least;
 
 #ifdef __x86_64__
-	least = __builtin_cpu_supports("avx2") ? avx2_weigh(s, w)
-					       : plain_weigh(s, w);
+	least = spw_has_avx2() ? avx2_weigh(s, w) : plain_weigh(s, w);
 #else
 	least = plain_weigh(s, w);
 #endif
@@ -136,7 +137,7 @@ double
 spw_slopes_draw(const struct spw_search *s, struct spw_line *line)
 {
 #ifdef __x86_64__
-	if (__builtin_cpu_supports("avx2"))
+	if (spw_has_avx2())
 		return avx2_draw(s, line);
 #endif
 	return plain_draw(s, line);

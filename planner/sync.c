@@ -51,11 +51,12 @@ wait_for_others(struct spw_drainer *d)
 	uint32_t before = atomic_load(asks);
 	uint32_t n = 0;
 
+	if (d->sync_width < 2 || spw_now_ns() - d->sync_ended >= SPW_SPIN_NS)
+		return;
 	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
 		n += (uint32_t)__builtin_popcountll(
 			atomic_load(&d->map->syncs[w]));
-	if (n && n < d->sync_width &&
-	    spw_now_ns() - d->sync_ended < SPW_SPIN_NS)
+	if (n && n < d->sync_width)
 		(void)spw_spin(&d->sync_spin, asks,
 			       before + d->sync_width - n);
 }

@@ -185,7 +185,7 @@ struct spw_chunk {			/* which blocks are below */
 	/* Which object has each of them: the end of its sequence number, so
 	 * that a successor who does not find it takes no older one for it.
 	 * Set before the bit. */
-	uint16_t seq[SPW_CHUNK_BLOCKS];
+	_Atomic uint16_t seq[SPW_CHUNK_BLOCKS];
 };
 static_assert(sizeof(struct spw_chunk) == 576, "stored in the segment");
 

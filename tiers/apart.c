@@ -607,7 +607,8 @@ void
 spw_apart_go(struct spw_apart *a)
 {
 	pthread_mutex_lock(&a->bell->lock);
-	go(a);
+	if (a->todo && !a->ready)
+		go(a);
 	pthread_mutex_unlock(&a->bell->lock);
 }
 

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "tiers/cpu.h"
 #include "tiers/filter-way.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -74,7 +75,7 @@ spw_filter_way(size_t i)
 
 #ifdef SPW_FILTER_VECTORS
 #ifdef __x86_64__
-	if (__builtin_cpu_supports("avx2"))
+	if (spw_has_avx2())
 		ways[n++] = &spw_filter_avx2;
 #endif
 	ways[n++] = &spw_filter_vec16;

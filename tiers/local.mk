@@ -10,6 +10,7 @@ tiers_sources = \
 	tiers/codec-none.c \
 	tiers/codec.c \
 	tiers/codec.h \
+	tiers/cpu.h \
 	tiers/crew.c \
 	tiers/crew.h \
 	tiers/extents.c \

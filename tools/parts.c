@@ -90,7 +90,8 @@ add_chunk(const struct spw_chunk *c, struct blocks *ret)
 	for (uint32_t bit = 0; bit < SPW_CHUNK_BLOCKS && r == 0; bit++) {
 		struct block new = {
 			.number = c->number * SPW_CHUNK_BLOCKS + bit,
-			.below = true, .seq = c->seq[bit], .object = SPW_NONE,
+			.below = true, .seq = atomic_load(&c->seq[bit]),
+			.object = SPW_NONE,
 		};
 
 		if (atomic_load(&c->below[bit / 64]) >> bit % 64 & 1)
