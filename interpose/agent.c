@@ -33,15 +33,19 @@ enum {
 	LOOK_MS = 50,			/* between looks at the lock */
 	START_MS = 2000,
 	RETRY_MS = 5000,		/* after a failure */
+	TIERS_MS = 1000,		/* to close them: one may be hanging */
 	STACK_LEN = 32768,		/* of each of the two children */
 	SIGNALS = 64,
 };
 
 /* What libspillway-engine.so exports. start makes its threads, which inherit
- * a mask with all signals blocked, and returns 0 or a negative errno; forget
- * is for a forked child, which has the descriptors but not the threads. */
-typedef int engine_start_fn(const char *segment_path);
+ * a mask with all signals blocked and call tell first, and returns 0 or a
+ * negative errno; forget is for a forked child, which has the descriptors but
+ * not the threads; stop ends them, and waits for that, ms or, if negative, as
+ * long as it takes. */
+typedef int engine_start_fn(const char *segment_path, void (*tell)(void));
 typedef void engine_forget_fn(void);
+typedef void engine_stop_fn(int64_t ms);
 
 static char library[PATH_MAX];		/* this object; "" when unknown */
 
@@ -53,6 +57,7 @@ static struct {
 	_Atomic bool busy;		/* somebody is at it */
 	_Atomic bool is_thread;		/* it runs in this process */
 	engine_forget_fn *_Atomic forget;
+	engine_stop_fn *_Atomic stop;
 } drainer;
 
 static const char *
@@ -101,19 +106,24 @@ spw_agent_is_named_in(const char *preload)
 	return false;
 }
 
-/* With no descriptor to look at the lock, its process has to be enough. */
+/* Where the lock cannot be looked at, since no descriptor is left, or this
+ * process has another root or fewer rights than it had: a lane that belongs
+ * to no process is the drainer's. */
 static bool
-is_there(const struct spw_map *map)
+is_there(struct spw_map *map)
 {
-	uint32_t pid = atomic_load(&map->seg->drainer_pid);
-
-	return pid && spw_syscall(SYS_kill, (long)pid, 0, 0, 0, 0, 0) == 0;
+	if (atomic_load(&map->seg->wake) == SPW_DRAINER_NONE)
+		return false;
+	for (uint32_t i = 0; i < spw_lane_count(map); i++)
+		if (map->lanes[i].proc == SPW_NONE &&
+		    atomic_load(&map->lanes[i].state) == SPW_LANE_USED &&
+		    !spw_lane_is_dead(map, i))
+			return true;
+	return false;
 }
 
-/* 1 when somebody has the drainer's lock, or its last I/O goes on; 0 when
- * nobody; -ESTALE when the segment was removed under this name. */
 static int
-has_holder(const struct spw_map *map)
+look_at_lock(const struct spw_map *map)
 {
 	struct flock lock = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET,
@@ -123,8 +133,6 @@ has_holder(const struct spw_map *map)
 	struct stat st;
 	int r;
 
-	if ((fd == -EMFILE || fd == -ENFILE) && is_there(map))
-		return 1;
 	if (fd < 0)
 		return fd == -ENOENT ? -ESTALE : fd;
 	r = spw_sys_fstat(fd, &st);
@@ -134,6 +142,16 @@ has_holder(const struct spw_map *map)
 		r = spw_sys_fcntl(fd, F_OFD_GETLK, (long)&lock);
 	spw_sys_close(fd);
 	return r < 0 ? r : lock.l_type != F_UNLCK;
+}
+
+/* 1 when somebody has the drainer's lock, or its last I/O goes on; 0 when
+ * nobody; -ESTALE when the segment was removed under this name. */
+static int
+has_holder(struct spw_map *map)
+{
+	int r = look_at_lock(map);
+
+	return r < 0 && is_there(map) ? 1 : r;
 }
 
 static bool
@@ -362,32 +380,55 @@ spw_agent_stage_out(const char *path)
 	return start(argv, launch_and_wait);
 }
 
+static bool
+name_engine(char *buf, size_t cap)
+{
+	struct spw_text t;
+
+	spw_text_init(&t, buf, cap);
+	spw_text_putn(&t, library, (size_t)(base_name(library) - library));
+	spw_text_put(&t, "libspillway-engine.so");
+	return !t.cut;
+}
+
+bool
+spw_agent_is_possible(void)
+{
+	int mode = spw_front_drainer_mode();
+	char path[PATH_MAX];
+
+	find_library();
+	if (mode != SPW_DRAINER_THREAD && find_command(path, sizeof(path)))
+		return true;
+	return mode != SPW_DRAINER_AGENT && name_engine(path, sizeof(path)) &&
+	       spw_syscall(SYS_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0,
+			   0) == 0;
+}
+
 static int
 start_thread(const struct spw_map *map)
 {
-	static const char engine[] = "libspillway-engine.so";
 	unsigned long all = -1ul, mask;
 	char path[PATH_MAX];
 	engine_start_fn *start = NULL;
-	struct spw_text t;
+	bool named = name_engine(path, sizeof(path));
 	void *object;
 	int r = -ENOENT;
 
-	spw_text_init(&t, path, sizeof(path));
-	spw_text_putn(&t, library, (size_t)(base_name(library) - library));
-	spw_text_put(&t, engine);
 	/* Threads inherit the mask, those a library starts when it is loaded
 	 * included. */
 	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
 			  (long)&mask, sizeof(mask), 0, 0);
-	object = t.cut ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	object = named ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	if (object)
 		start = (engine_start_fn *)dlsym(object,
 						 "spw_engine_thread_start");
 	if (start) {
 		atomic_store(&drainer.forget, (engine_forget_fn *)
 			     dlsym(object, "spw_engine_thread_forget"));
-		r = start(map->path);
+		atomic_store(&drainer.stop, (engine_stop_fn *)
+			     dlsym(object, "spw_engine_thread_stop"));
+		r = start(map->path, spw_front_stay_outside);
 		atomic_store(&drainer.is_thread, r == 0);
 	}
 	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0,
@@ -396,7 +437,7 @@ start_thread(const struct spw_map *map)
 }
 
 struct start {
-	const struct spw_map *map;
+	struct spw_map *map;
 	int64_t now;
 	int r;
 };
@@ -445,7 +486,7 @@ is_coming(const struct spw_map *map, int64_t now)
 }
 
 static int
-look(const struct spw_map *map, int64_t now)
+look(struct spw_map *map, int64_t now)
 {
 	struct start s = { .map = map, .now = now };
 	int r = has_holder(map);
@@ -467,7 +508,7 @@ look(const struct spw_map *map, int64_t now)
 
 /* A visit to another job's segment: that job has no thread here. */
 static int
-need_elsewhere(const struct spw_map *map)
+need_elsewhere(struct spw_map *map)
 {
 	static _Atomic uint64_t started_for;
 	static _Atomic int64_t started;
@@ -516,16 +557,24 @@ spw_agent_forked(void)
 	atomic_store(&drainer.busy, false);
 	atomic_store(&drainer.failed, 0);
 	atomic_store(&drainer.is_thread, false);
+	atomic_store(&drainer.stop, NULL);
 	if (forget)
 		forget();
+}
+
+void
+spw_agent_withdrawn(void)
+{
+	engine_stop_fn *stop = atomic_exchange(&drainer.stop, NULL);
+
+	if (atomic_exchange(&drainer.is_thread, false) && stop)
+		stop(-1);
 }
 
 static bool
 is_dirty(const struct spw_map *map)
 {
-	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_BLOCKS]
-					 .ready),
-			     map->counts[SPW_POOL_BLOCKS]);
+	uint32_t n = spw_seg_ready(map, SPW_POOL_BLOCKS);
 
 	for (uint32_t i = 0; i < n / 64; i++)
 		if (atomic_load_explicit(&map->dirty[i],
@@ -550,14 +599,33 @@ spw_agent_finish(void)
 	errno = saved;
 }
 
+/* Nobody outlives the programs, since none of them needed a drainer. */
+static bool
+is_unserved(struct spw_map *map)
+{
+	return has_holder(map) == 0 && !is_coming(map, spw_now_ms());
+}
+
+/* The segment goes with this process, if it is the last one. */
+static bool
+is_ours_to_end(void)
+{
+	return atomic_load(&spw_front.attached) &&
+	       (atomic_load(&drainer.is_thread) ||
+		spw_front_drainer_mode() == SPW_DRAINER_THREAD ||
+		is_unserved(&spw_front.map));
+}
+
 static void
 end(void)
 {
+	engine_stop_fn *stop = NULL;
+
 	spw_agent_finish();
-	if (atomic_load(&spw_front.attached) &&
-	    (atomic_load(&drainer.is_thread) ||
-	     spw_front_drainer_mode() == SPW_DRAINER_THREAD))
-		spw_agent_end_job();
+	if (is_ours_to_end() && spw_agent_end_job())
+		stop = atomic_load(&drainer.stop);
+	if (stop)
+		stop(TIERS_MS);
 }
 
 SPW_WRAP void

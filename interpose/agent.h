@@ -9,19 +9,25 @@
  * when none can be had. */
 int spw_agent_need(struct spw_map *map);
 
+/* Whether what a drainer of our own needs is there. */
+bool spw_agent_is_possible(void);
+
 /* Runs `spillway stage out' for a path and waits for it. 0: it ended well. */
 int spw_agent_stage_out(const char *path);
 
 /* In a forked child: the parent's drain thread is not here. */
 void spw_agent_forked(void);
 
+/* This process can no longer have a drain thread: it ends it. */
+void spw_agent_withdrawn(void);
+
 /* Before this process, or its image, ends: what it leaves behind has a
  * drainer, or is home. */
 void spw_agent_finish(void);
 
 /* At the end of a process that nobody drains for: removes the segment if it is
- * the last one there and everything can be brought home. */
-void spw_agent_end_job(void);
+ * the last one there and everything can be brought home: true. */
+bool spw_agent_end_job(void);
 
 /* True when this value of LD_PRELOAD loads us. */
 bool spw_agent_is_named_in(const char *preload);

@@ -22,14 +22,12 @@ spillway_flush(int fd)
 static void
 count(const struct spw_map *map, uint32_t file, struct spillway_info *info)
 {
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_BLOCKS].ready),
-				 map->counts[SPW_POOL_BLOCKS]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_BLOCKS);
 
 	for (uint32_t i = 0; i < ready; i++) {
 		const struct spw_block *b = &map->blocks[i];
 
-		if (b->file != file ||
+		if (spw_glance32(&b->file) != file ||
 		    !(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
 		      SPW_IN_USE))
 			continue;

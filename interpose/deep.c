@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "shm/sanitized.h"
 #include "shm/sys.h"
 
 enum { ROOM = 256 * 1024 };
@@ -30,12 +31,8 @@ begin(unsigned high, unsigned low)
 static bool
 has_room(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(SPW_WITH_ASAN) || defined(SPW_WITH_TSAN)
 	return true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-	return true;
-#endif
 #endif
 	return spw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0) ==
 	       spw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);

@@ -288,11 +288,11 @@ spw_exec_ready(struct spw_exec *x, const struct spw_image *image,
 	bool with_us = has_us(envp), deaf;
 
 	x->envp = envp;
-	if (atomic_load(&spw_front.inert) || !atomic_load(&spw_front.live))
+	if (!spw_front_is_on())
 		return;
 	deaf = look_at_image(x, image);
 	if (deaf || !with_us)
-		(void)spw_settle_all();
+		spw_leave_open(SPW_BYPASS_EXEC);
 	x->envp = with_variable(x, envp, x->hand_over && with_us);
 	errno = saved;
 }

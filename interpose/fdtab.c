@@ -8,11 +8,12 @@
 #include "interpose/jobs.h"
 #include "interpose/kept.h"
 #include "interpose/leave.h"
+#include "shm/below.h"
 #include "shm/claims.h"
 #include "shm/proc.h"
 #include "shm/text.h"
 
-enum { SECURE_US = 30, SECURE_TRIES = 3000 };	/* 0.1 s at most */
+enum { SECURE_US = 30, SECURE_MS = 100 };
 
 _Atomic uint32_t spw_fdtab[SPW_FD_MAX];
 
@@ -22,7 +23,7 @@ nanoseconds(const struct statx_timestamp *ts)
 	return ts->tv_sec * 1000000000 + ts->tv_nsec;
 }
 
-static bool
+static inline bool
 look(int fd, struct spw_grip *g)
 {
 	uint32_t ofd;
@@ -123,7 +124,7 @@ path_of(int fd, char *path, size_t cap)
 	int64_t n;
 
 	spw_text_init(&t, link, sizeof(link));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
+	spw_text_fmt(&t, "/proc/thread-self/fd/%u", (unsigned)fd);
 	n = spw_sys_readlink(link, path, cap - 1);
 	if (n <= 0 || (size_t)n == cap - 1)
 		return false;
@@ -162,6 +163,9 @@ misfit(int fd, int flags, const struct statx *stx, const char *path)
 	/* Created without the right to be opened for writing once more, or
 	 * only to append: the drainer, another process, could not get at it. */
 	if (stx->stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
+		return SPW_BYPASS_NO_REOPEN;
+	/* A write takes these away at once; see modes.c. */
+	if (stx->stx_mode & (S_ISUID | S_ISGID) && spw_sys_geteuid() != 0)
 		return SPW_BYPASS_NO_REOPEN;
 	if ((flags & O_CREAT) && (flags & O_ACCMODE) != O_RDONLY &&
 	    spw_sys_geteuid() != 0 && stx->stx_uid == spw_sys_geteuid() &&
@@ -262,7 +266,9 @@ see(int fd, struct statx *stx, char *path, size_t cap,
     struct spw_file_seen *ret)
 {
 	*ret = (struct spw_file_seen){
-		.path = path, .pid = (uint32_t)spw_sys_getpid(), .fd = fd,
+		.path = path, .fd = fd,
+		/* The first thread may have ended. */
+		.pid = (uint32_t)spw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0),
 	};
 	if (!ask_kernel(fd, stx, ret))
 		return false;
@@ -296,10 +302,10 @@ spw_fdtab_opened(int fd, int flags)
 
 	if ((unsigned)fd >= SPW_FD_MAX)
 		return;
-	if (spw_fdtab[fd])		/* closed behind our back */
+	if (spw_fdtab_has(fd))		/* closed behind our back */
 		(void)spw_fdtab_closing(fd);
-	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert) ||
-	    flags & O_PATH || (flags & O_TMPFILE) == O_DIRECTORY)
+	if (!spw_front_is_on() || flags & O_PATH ||
+	    (flags & O_TMPFILE) == O_DIRECTORY)
 		return;
 	if (!see(fd, &stx, path, sizeof(path), &seen))
 		return;
@@ -349,15 +355,80 @@ spw_fdtab_inherited(int fd)
 	hold(fd, SPW_BYPASS_EXEC);
 }
 
+bool
+spw_fdtab_refer(int fd, uint32_t ofd)
+{
+	struct spw_map *map = &spw_front.map;
+	struct spw_ofd *o = &map->ofds[ofd];
+	uint32_t refs = atomic_load(&o->refs);
+	const struct spw_file *f;
+	struct stat st;
+
+	while (refs && !atomic_compare_exchange_weak(&o->refs, &refs,
+						     refs + 1))
+		;
+	if (!refs)
+		return false;
+	f = &map->files[SPW_MIN(o->file, map->counts[SPW_POOL_FILES] - 1)];
+	if (spw_sys_fstat(fd, &st) == 0 && st.st_ino == f->ino &&
+	    st.st_dev == f->dev && o->file_gen == f->gen)
+		return true;
+	spw_ofd_unref(spw_front_me(), ofd);
+	return false;
+}
+
+/* Which description stands behind another process's descriptor; + 1. */
+static uint32_t
+description_of(uint32_t pid, int fd)
+{
+	struct spw_map *map = &spw_front.map;
+	uint32_t ofd;
+
+	for (uint32_t p = 0; p < spw_seg_ready(map, SPW_POOL_PROCS); p++) {
+		if (atomic_load(&map->procs[p].pid) != pid)
+			continue;
+		ofd = spw_proc_get_fd(map, p, fd);
+		if (ofd && ofd <= map->counts[SPW_POOL_OFDS])
+			return ofd;
+	}
+	return 0;
+}
+
+/* The same description as there, with its position; false when it has none
+ * that we know. */
+static bool
+share(int fd, uint32_t pid, int its_fd)
+{
+	struct spw_me *me = spw_front_look() ? spw_front_me() : NULL;
+	uint32_t ofd = me && pid ? description_of(pid, its_fd) : 0;
+
+	if (!ofd || !spw_fdtab_refer(fd, ofd - 1))
+		return false;
+	if (!enter_fd(me, fd, ofd - 1)) {
+		spw_ofd_unref(me, ofd - 1);
+		return false;
+	}
+	(void)spw_leave(fd, SPW_BYPASS_SCM_RIGHTS);
+	return true;
+}
+
 void
-spw_fdtab_received(int fd)
+spw_fdtab_received(int fd, uint32_t pid, int its_fd)
 {
 	if ((unsigned)fd >= SPW_FD_MAX)
 		return;
 	if (spw_fdtab_has(fd))		/* closed behind our back */
 		(void)spw_fdtab_closing(fd);
-	if (atomic_load(&spw_front.live) && !atomic_load(&spw_front.inert))
+	if (spw_front_is_on() && !share(fd, pid, its_fd))
 		hold(fd, SPW_BYPASS_SCM_RIGHTS);
+}
+
+/* Not so after a truncation to nothing: it has no place that could be lost,
+ * and the drainer no reason to open it. */
+static bool
+holds_bytes(const struct spw_file *f)
+{
+	return atomic_load(&f->nblocks) || spw_below_any(f);
 }
 
 /*
@@ -370,13 +441,20 @@ static void
 wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd)
 {
 	struct spw_file *f = &me->map->files[ofd->file];
+	int64_t until;
 
 	if (!spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
 	    atomic_load(&f->opens) > 1 || atomic_load(&ofd->refs) > 1)
 		return;
-	for (int i = 0; i < SECURE_TRIES && spw_file_is_unsettled(f) &&
-	     atomic_load(&f->handled) !=
-	     atomic_load(&me->map->seg->drainer_epoch); i++) {
+	if (atomic_load(&spw_front.apart)) {	/* no path would lead there */
+		(void)spw_gate_settle(me, ofd->file);	/* close tells */
+		return;
+	}
+	until = spw_now_ms() + SECURE_MS;
+	while (holds_bytes(f) && spw_file_is_unsettled(f) &&
+	       atomic_load(&f->handled) !=
+	       atomic_load(&me->map->seg->drainer_epoch) &&
+	       spw_now_ms() < until) {
 		spw_gate_hurry(me->map);
 		spw_sys_sleep_us(SECURE_US);
 	}

@@ -22,7 +22,8 @@ static inline bool
 spw_fdtab_has(int fd)
 {
 	return (unsigned)fd < SPW_FD_MAX &&
-	       atomic_load_explicit(&spw_fdtab[fd], memory_order_relaxed);
+	       atomic_load_explicit(&spw_fdtab[fd], memory_order_relaxed) &&
+	       !spw_front_outside;
 }
 
 struct spw_grip {			/* a managed descriptor in use */
@@ -30,6 +31,7 @@ struct spw_grip {			/* a managed descriptor in use */
 	struct spw_ofd *ofd;
 	struct spw_file *f;
 	struct spw_target t;
+	bool shared;			/* io.c: others may move the position */
 };
 
 /* Fills in ret when fd is managed and the cache serves it. False: call the
@@ -60,8 +62,13 @@ void spw_fdtab_duped(int from, int to);
 /* At start, for a descriptor that came over exec. */
 void spw_fdtab_inherited(int fd);
 
-/* After another process gave us fd through a socket or the like. */
-void spw_fdtab_received(int fd);
+/* After another process gave us fd through a socket, or we took it from one:
+ * pid 0: not known. */
+void spw_fdtab_received(int fd, uint32_t pid, int its_fd);
+
+/* Takes a reference to a description that may be gone, and the number reused:
+ * false then. */
+bool spw_fdtab_refer(int fd, uint32_t ofd);
 
 /* Before fork: makes the child's record with all our descriptors; SPW_NONE
  * when there is nothing to hand on. After a failed fork it is taken back. */

@@ -23,10 +23,12 @@
 #include "shm/job.h"
 #include "shm/jobend.h"
 #include "shm/lane.h"
+#include "shm/pidns.h"
 #include "shm/proc.h"
 #include "shm/text.h"
 
 struct spw_front spw_front = { .proc = SPW_NONE, .fsize_limit = UINT64_MAX };
+__thread bool spw_front_outside;
 
 static struct spw_config config;
 static struct spw_tierlist tiers;
@@ -192,6 +194,13 @@ create(const char *job)
 		return -ECANCELED;	/* the reason was told */
 	if (crowds_out(req.bytes))
 		return -ENOMEM;
+	if (!spw_agent_is_possible()) {
+		spw_front_say("neither the command spillway nor "
+			      "libspillway-engine.so is beside "
+			      "libspillway.so; the program runs without "
+			      "Spillway", 0);
+		return -ECANCELED;
+	}
 	if (spw_tierspec_write(&tiers, below, sizeof(below)) < 0)
 		return -ENAMETOOLONG;
 	return spw_seg_create(&req, &spw_front.map);
@@ -201,10 +210,11 @@ static bool
 has_a_home(const struct spw_map *map, uint32_t block)
 {
 	const struct spw_block *b = &map->blocks[block];
+	uint32_t file = spw_glance32(&b->file);
 
-	return b->file < map->counts[SPW_POOL_FILES] &&
-	       !(atomic_load(&map->files[b->file].flags) &
-		 SPW_FILE_UNLINKED) && spw_block_is_dirty(b);
+	return file < map->counts[SPW_POOL_FILES] &&
+	       !(atomic_load(&map->files[file].flags) & SPW_FILE_UNLINKED) &&
+	       spw_block_is_dirty(b);
 }
 
 /* Whether bytes wait to come home; those of removed files need not. */
@@ -229,19 +239,16 @@ is_stale(void)
 	struct spw_map *map = &spw_front.map;
 	int fd;
 
-	if (!holds_bytes(map))
+	if (!holds_bytes(map) || spw_proc_any_other(map, 0))
 		return false;
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_PROCS]; i++)
-		if (atomic_load(&map->procs[i].pid) &&
-		    spw_proc_is_alive(map, i))
-			return false;
 	fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
 	if (fd >= 0)
 		spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_DRAINER);
 	return fd != -EAGAIN;
 }
 
-/* 0 with the map; -EEXIST: stale, try another name. */
+/* 0 with the map; -EEXIST: stale, try another name. A segment may be made and
+ * removed by others between two looks. */
 static int
 join_or_make(const char *job, bool may_make)
 {
@@ -250,13 +257,14 @@ join_or_make(const char *job, bool may_make)
 
 	if (r < 0)
 		return r;
-	r = spw_seg_attach(path, &spw_front.map);
-	if (r == -ENOENT && may_make) {
-		r = create(job);
-		if (r == -EEXIST)	/* somebody else made it just now */
-			r = spw_seg_attach(path, &spw_front.map);
-		return r;
-	}
+	do {
+		r = spw_seg_attach(path, &spw_front.map);
+		if (r == -ENOENT && may_make) {
+			r = create(job);
+			if (r != -EEXIST)
+				return r;
+		}
+	} while (r == -EEXIST);
 	if (r == 0 && is_stale()) {
 		spw_seg_detach(&spw_front.map);
 		return -EEXIST;
@@ -309,7 +317,7 @@ join_claims(uint32_t proc)
 static int
 settle_in(void)
 {
-	uint32_t proc;
+	uint32_t proc, drainer;
 	int r = spw_proc_join(&spw_front.map, &proc);
 
 	if (r == 0)
@@ -319,6 +327,9 @@ settle_in(void)
 		return r;
 	}
 	spw_front.proc = proc;
+	drainer = atomic_load(&spw_front.map.seg->drainer_pid);
+	if (drainer && spw_mntns_differs(drainer))
+		atomic_store(&spw_front.apart, true);
 	atomic_fetch_add(&spw_front.map.seg->attached, 1);
 	atomic_store_explicit(&spw_front.attached, true,
 			      memory_order_release);
@@ -335,11 +346,12 @@ join(void *arg)
 {
 	struct joining *j = arg;
 
-	do {			/* stale: the last to leave removed it */
+	do {
 		j->r = find_segment(j->may_make);
-		if (j->r == 0)
-			j->r = settle_in();
-	} while (j->r == -ESTALE);
+		if (j->r < 0)
+			return;
+		j->r = settle_in();
+	} while (j->r == -ESTALE);	/* the last to leave removed it */
 }
 
 static int
@@ -349,7 +361,7 @@ attach(bool may_make)
 
 	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
 		return 0;
-	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert))
+	if (!spw_front_is_on())
 		return -ENODEV;
 	spw_guard_enter();
 	pthread_mutex_lock(&once);
@@ -380,8 +392,7 @@ may_look(_Atomic int64_t *looked)
 {
 	int64_t now = spw_now_ms();
 
-	if (!atomic_load(&spw_front.live) || atomic_load(&spw_front.inert) ||
-	    now - atomic_load(looked) < 2)
+	if (!spw_front_is_on() || now - atomic_load(looked) < 2)
 		return false;
 	atomic_store(looked, now);
 	return true;
@@ -392,6 +403,8 @@ spw_front_look(void)
 {
 	static _Atomic int64_t looked;
 
+	if (spw_front_outside)
+		return false;
 	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
 		return true;
 	return may_look(&looked) && attach(false) == 0;
@@ -436,7 +449,8 @@ spw_front_me(void)
 {
 	if (SPW_LIKELY(my_lane.lane && my_epoch == spw_front.epoch))
 		return &my_lane;
-	if (!atomic_load_explicit(&spw_front.attached, memory_order_acquire))
+	if (!atomic_load_explicit(&spw_front.attached,
+				  memory_order_acquire) || spw_front_outside)
 		return NULL;
 	return claim_lane();
 }
@@ -452,6 +466,20 @@ spw_front_forked(uint32_t child_proc)
 		return;
 	spw_front.proc = child_proc;
 	spw_proc_settle_in(&spw_front.map, child_proc);
+}
+
+void
+spw_front_stay_outside(void)
+{
+	spw_front_outside = true;
+}
+
+void
+spw_front_withdraw(void)
+{
+	atomic_store(&spw_front.attached, false);
+	spw_front.epoch++;
+	my_lane.lane = NULL;		/* given back by its beacon */
 }
 
 int

@@ -16,6 +16,7 @@ struct spw_front {
 	_Atomic bool attached;		/* map is valid */
 	_Atomic bool inert;		/* off for good: disabled, or no room */
 	_Atomic bool rings;		/* the program uses io_uring */
+	_Atomic bool apart;		/* among mounts the drainer has not */
 	uint32_t proc;			/* our record in the segment */
 	uint32_t epoch;			/* bumped in a forked child */
 	uint64_t fsize_limit;		/* RLIMIT_FSIZE */
@@ -23,16 +24,34 @@ struct spw_front {
 
 extern struct spw_front spw_front;
 
+/* A thread of the drainer in this process: it has descriptors of its own, and
+ * what it does, or a library for it, is none of the program's business. */
+extern __thread bool spw_front_outside;
+void spw_front_stay_outside(void);
+
+/* Whether calls of this thread are to be looked at. */
+static inline bool
+spw_front_is_on(void)
+{
+	return atomic_load_explicit(&spw_front.live, memory_order_acquire) &&
+	       !atomic_load_explicit(&spw_front.inert, memory_order_relaxed) &&
+	       !spw_front_outside;
+}
+
 /* Joins or makes the job's segment. 0, or a negative errno; after a failure
  * the process stays inert and has said so once. */
 int spw_front_attach(void);
 
 /* The calling thread's lane, claimed at its first call; NULL when there is no
- * segment. Never fails otherwise: it waits for a lane. */
+ * segment, and outside. Never fails otherwise: it waits for a lane. */
 struct spw_me *spw_front_me(void);
 
 /* After fork, in the child: forgets lanes; the fd map was prepared. */
 void spw_front_forked(uint32_t child_proc);
+
+/* The segment is there no more for this process; its record stays, with what
+ * it has open. */
+void spw_front_withdraw(void);
 
 /* True if attached, or if the job's segment exists and could be joined. For
  * those who only look: it makes none. */

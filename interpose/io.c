@@ -2,11 +2,17 @@
 /* io.c -- read and write in all their forms, through the cache */
 #include <errno.h>
 #include <limits.h>
+#include <sys/single_threaded.h>
 
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
-enum { ROOM_MS = 100, PATIENCE = 20 };
+/* A tier that stalls is done without before that: see tiers/apart.h. */
+enum { ROOM_MS = 100, PATIENCE = 50 };
+
+/* Most calls have one vector. What is common to all is compiled for it once
+ * more, without the loops. */
+#define ONCE_MORE static inline __attribute__((always_inline))
 
 /* The kernel moves no more than this per call. */
 #define CALL_MAX ((uint64_t)INT_MAX & ~(uint64_t)4095)
@@ -66,28 +72,39 @@ unlock_end(struct spw_grip *g)
 	spw_unlock(&g->f->append);
 }
 
+/* Requests that the drainer has ended well: while there are more of them, room
+ * is on its way. */
+static uint64_t
+progress(struct spw_seg *seg)
+{
+	return atomic_load(&seg->requests_down) +
+	       atomic_load(&seg->requests_home);
+}
+
 /*
  * All n bytes, waiting for room where there is none. A write-back error that
  * keeps room from coming free ends the wait: a full disk at home must not
  * become a program that hangs. If no room comes at all, since idle threads
- * hold it, the file leaves. A write that moves the end of a file to which
- * others append keeps them off until it is done. -ESTALE: it is the kernel's
- * by now, and nothing was written.
+ * hold it, the file leaves: not sooner, since home may stall. A write that
+ * moves the end of a file to which others append keeps them off until it is
+ * done. -ESTALE: it is the kernel's by now, and nothing was written. r: what
+ * the cache said at first.
  */
-static int64_t
-write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
+static __attribute__((noinline)) int64_t
+write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
+	 int64_t r)
 {
-	uint64_t done = 0;
+	struct spw_seg *seg = g->me->map->seg;
+	uint64_t done = 0, ended = progress(seg);
 	int in_vain = 0;
 
-	while (done < n) {
-		int64_t r = spw_cache_write(g->me, &g->t,
-					    (const char *)buf + done,
-					    n - done, off + done);
-
+	for (;; r = spw_cache_write(g->me, &g->t, (const char *)buf + done,
+				    n - done, off + done)) {
 		if (r >= 0) {
 			done += (uint64_t)r;
 			in_vain = 0;
+			if (done == n)
+				return (int64_t)done;
 			continue;
 		}
 		if (r == -ESTALE)
@@ -99,7 +116,8 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 		if (r != -ENOBUFS)
 			return done ? (int64_t)done : r;
 		if (!spw_gate_wait_room(g->me, ROOM_MS))
-			in_vain++;
+			in_vain = progress(seg) == ended ? in_vain + 1 : 0;
+		ended = progress(seg);
 		r = -spw_ofd_error(g->me->map, g->ofd);
 		/* The file alone: the position is ours until we are done,
 		 * and moves to the kernel with the next call. */
@@ -112,17 +130,19 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 		if (r < 0)
 			return done ? (int64_t)done : r;
 	}
-	return (int64_t)done;
 }
 
-static int64_t
+ONCE_MORE int64_t
 write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 {
 	bool had_end = g->t.end_locked;
-	int64_t r = write_on(g, buf, n, off);
+	int64_t r = spw_cache_write(g->me, &g->t, buf, n, off);
 
-	if (SPW_UNLIKELY(g->t.end_locked != had_end))
-		unlock_end(g);
+	if (SPW_UNLIKELY(r != (int64_t)n)) {
+		r = write_on(g, buf, n, off, r);
+		if (g->t.end_locked != had_end)
+			unlock_end(g);
+	}
 	return r;
 }
 
@@ -134,8 +154,46 @@ is_too_far(uint64_t off, uint64_t n)
 	       off + n < off;
 }
 
-/* A touch outside all locks: bad memory faults here. */
+/*
+ * The position may be moved: nobody else does meanwhile. Without a lock where
+ * nobody else can have the description. -ESTALE: it is the kernel's by now.
+ */
+static int
+take_position(struct spw_grip *g)
+{
+	g->shared = !__libc_single_threaded ||
+		    atomic_load_explicit(&g->ofd->refs,
+					 memory_order_relaxed) > 1;
+	if (SPW_LIKELY(!g->shared))
+		return 0;
+	spw_lock(g->me, SPW_LOCK_OFD, &g->ofd->lock);
+	if (!(atomic_load(&g->ofd->flags) & SPW_OFD_KERNEL))
+		return 0;
+	spw_unlock(&g->ofd->lock);
+	return -ESTALE;
+}
+
 static void
+give_position(struct spw_grip *g)
+{
+	if (SPW_UNLIKELY(g->shared))
+		spw_unlock(&g->ofd->lock);
+}
+
+static uint64_t
+position(const struct spw_grip *g)
+{
+	return atomic_load_explicit(&g->ofd->pos, memory_order_relaxed);
+}
+
+static void
+move_to(struct spw_grip *g, uint64_t pos)
+{
+	atomic_store_explicit(&g->ofd->pos, pos, memory_order_release);
+}
+
+/* A touch outside all locks: bad memory faults here. */
+ONCE_MORE void
 touch(const void *buf, uint64_t n)
 {
 	const volatile char *p = buf;
@@ -146,7 +204,7 @@ touch(const void *buf, uint64_t n)
 		(void)p[n - 1];
 }
 
-static int64_t
+ONCE_MORE int64_t
 total(const struct iovec *iov, int n)
 {
 	uint64_t sum = 0;
@@ -167,7 +225,7 @@ total(const struct iovec *iov, int n)
 }
 
 /* Each vector in turn. */
-static int64_t
+ONCE_MORE int64_t
 write_vectors(struct spw_grip *g, const struct iovec *iov, int n,
 	      uint64_t left, uint64_t off)
 {
@@ -175,8 +233,11 @@ write_vectors(struct spw_grip *g, const struct iovec *iov, int n,
 
 	for (int i = 0; i < n && left; i++) {
 		uint64_t len = SPW_MIN(iov[i].iov_len, left);
-		int64_t r = write_at(g, iov[i].iov_base, len, off + done);
+		int64_t r;
 
+		if (!len)
+			continue;
+		r = write_at(g, iov[i].iov_base, len, off + done);
 		if (r < 0)
 			return done ? (int64_t)done : r;
 		done += (uint64_t)r;
@@ -189,7 +250,7 @@ write_vectors(struct spw_grip *g, const struct iovec *iov, int n,
 
 /* Bad memory faults here, where nothing is held. Returns how many vectors
  * count: what comes before a bad address is written. */
-static int
+ONCE_MORE int
 touch_all(const struct iovec *iov, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -206,7 +267,7 @@ touch_all(const struct iovec *iov, int n)
  * leaves no gap to those who go on. Handlers wait: one that ends the process
  * or jumps away comes before or after.
  */
-static int64_t
+ONCE_MORE int64_t
 append(struct spw_grip *g, const struct iovec *iov, int n, uint64_t sum,
        bool moves)
 {
@@ -215,18 +276,25 @@ append(struct spw_grip *g, const struct iovec *iov, int n, uint64_t sum,
 
 	n = touch_all(iov, n);
 	spw_guard_enter();
+	r = moves ? take_position(g) : 0;
+	if (r < 0) {
+		spw_guard_leave();
+		return r;
+	}
 	lock_end(g);
 	off = atomic_load(&g->f->size);
 	r = is_too_far(off, sum) ? -EFBIG
 				 : write_vectors(g, iov, n, sum, off);
-	if (r > 0 && moves)
-		atomic_store(&g->ofd->pos, off + (uint64_t)r);
 	unlock_end(g);
+	if (r > 0 && moves)
+		move_to(g, off + (uint64_t)r);
+	if (moves)
+		give_position(g);
 	spw_guard_leave();
 	return r;
 }
 
-static int64_t
+ONCE_MORE int64_t
 write_here(struct spw_grip *g, const struct iovec *iov, int n, uint64_t sum)
 {
 	uint64_t off;
@@ -234,13 +302,17 @@ write_here(struct spw_grip *g, const struct iovec *iov, int n, uint64_t sum)
 
 	n = touch_all(iov, n);
 	spw_guard_enter();
-	spw_lock(g->me, SPW_LOCK_OFD, &g->ofd->lock);
-	off = atomic_load_explicit(&g->ofd->pos, memory_order_relaxed);
+	r = take_position(g);
+	if (r < 0) {
+		spw_guard_leave();
+		return r;
+	}
+	off = position(g);
 	r = is_too_far(off, sum) ? -EFBIG
 				 : write_vectors(g, iov, n, sum, off);
 	if (r > 0)
-		atomic_store(&g->ofd->pos, off + (uint64_t)r);
-	spw_unlock(&g->ofd->lock);
+		move_to(g, off + (uint64_t)r);
+	give_position(g);
 	spw_guard_leave();
 	return r;
 }
@@ -256,7 +328,7 @@ tell_full(struct spw_grip *g)
 
 /* off < 0: at the position, which moves. Linux appends whatever the offset,
  * if the description does. */
-static int64_t
+ONCE_MORE int64_t
 write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off)
 {
 	int64_t sum = total(iov, n);
@@ -351,28 +423,52 @@ pwrite(int fd, const void *buf, size_t n, off_t off)
 SPW_ALIAS(pwrite64, pwrite);
 SPW_ALIAS(__pwrite64, pwrite);
 
-/* Reserves what can be read at the position, then reads it: two readers of
- * one description never get the same bytes. */
+/* Reserves what can be read at the position and moves it: two readers of one
+ * description never get the same bytes. Returns how much, or -ESTALE. */
+static int64_t
+reserve(struct spw_grip *g, uint64_t n, uint64_t *ret_pos)
+{
+	int r = take_position(g);
+	uint64_t size;
+
+	if (r < 0)
+		return r;
+	*ret_pos = position(g);
+	size = atomic_load(&g->f->size);
+	n = *ret_pos < size ? SPW_MIN(n, size - *ret_pos) : 0;
+	if (n)
+		move_to(g, *ret_pos + n);
+	give_position(g);
+	return (int64_t)n;
+}
+
+/* The end of what was reserved could not be read. */
+static void
+give_back(struct spw_grip *g, uint64_t n)
+{
+	if (take_position(g) < 0)
+		return;
+	if (position(g) >= n)		/* else somebody went elsewhere */
+		move_to(g, position(g) - n);
+	give_position(g);
+}
+
 static int64_t
 read_here(struct spw_grip *g, void *buf, uint64_t n)
 {
-	uint64_t pos = atomic_load(&g->ofd->pos);
-	uint64_t size, want;
-	int64_t r;
+	uint64_t pos;
+	int64_t want, r;
 
 	spw_guard_enter();
-	do {
-		size = atomic_load(&g->f->size);
-		want = pos < size ? SPW_MIN(n, size - pos) : 0;
-	} while (want && !atomic_compare_exchange_weak(&g->ofd->pos, &pos,
-						       pos + want));
-	if (want)
-		r = spw_cache_read(g->me, &g->t, buf, want, pos);
-	else
+	want = reserve(g, n, &pos);
+	if (want > 0)
+		r = spw_cache_read(g->me, &g->t, buf, (uint64_t)want, pos);
+	else if (want == 0)
 		r = spw_cache_is_alien(buf, n) ? -EFAULT : 0;
-	if (r < (int64_t)want)
-		atomic_fetch_sub(&g->ofd->pos,
-				 want - (r < 0 ? 0 : (uint64_t)r));
+	else
+		r = want;
+	if (SPW_UNLIKELY(r < want))
+		give_back(g, (uint64_t)(want - SPW_MAX(r, 0)));
 	spw_guard_leave();
 	return r;
 }
@@ -388,7 +484,7 @@ managed_read(int fd, void *buf, size_t n)
 	pthread_testcancel();
 	r = read_here(&g, buf, SPW_MIN(n, CALL_MAX));
 	spw_fdtab_step(&g);
-	return spw_ret(r);
+	return r == -ESTALE ? REAL(read)(fd, buf, n) : spw_ret(r);
 }
 
 SPW_WRAP ssize_t
@@ -496,23 +592,19 @@ read_vectors(struct spw_grip *g, const struct iovec *iov, int n,
 static int64_t
 read_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off)
 {
-	int64_t sum = total(iov, n), r;
-	uint64_t pos, size, want;
+	int64_t sum = total(iov, n), want, r;
+	uint64_t pos;
 
 	if (sum <= 0)
 		return sum;
 	if (off >= 0)
 		return read_vectors(g, iov, n, (uint64_t)sum, (uint64_t)off);
-	pos = atomic_load(&g->ofd->pos);
-	do {
-		size = atomic_load(&g->f->size);
-		want = pos < size ? SPW_MIN((uint64_t)sum, size - pos) : 0;
-	} while (want && !atomic_compare_exchange_weak(&g->ofd->pos, &pos,
-						       pos + want));
-	r = read_vectors(g, iov, n, want, pos);
-	if (r < (int64_t)want)
-		atomic_fetch_sub(&g->ofd->pos,
-				 want - (r < 0 ? 0 : (uint64_t)r));
+	want = reserve(g, (uint64_t)sum, &pos);
+	if (want < 0)
+		return want;
+	r = read_vectors(g, iov, n, (uint64_t)want, pos);
+	if (r < want)
+		give_back(g, (uint64_t)(want - SPW_MAX(r, 0)));
 	return r;
 }
 
@@ -530,7 +622,7 @@ readv(int fd, const struct iovec *iov, int n)
 	r = read_all(&g, iov, n, -1);
 	spw_guard_leave();
 	spw_fdtab_step(&g);
-	return spw_ret(r);
+	return r == -ESTALE ? REAL(readv)(fd, iov, n) : spw_ret(r);
 }
 
 SPW_WRAP ssize_t
@@ -588,31 +680,40 @@ pwritev2(int fd, const struct iovec *iov, int n, off_t off, int flags)
 }
 SPW_ALIAS(pwritev64v2, pwritev2);
 
-/* Where the position goes; a negative errno leaves it. The kernel knows how
- * far this file system goes. */
+/* Where the position would go, or a negative errno. The kernel knows how far
+ * this file system goes. */
+static int64_t
+target(const struct spw_grip *g, int64_t off, int whence)
+{
+	int64_t base = whence == SEEK_SET ? 0
+		       : whence == SEEK_CUR ? (int64_t)position(g)
+		       : (int64_t)atomic_load(&g->f->size);
+	int64_t to, r;
+
+	if (__builtin_add_overflow(base, off, &to) || to < 0)
+		return -EINVAL;
+	if ((uint64_t)to < FAR)
+		return to;
+	r = spw_sys_lseek(g->t.fd, to, SEEK_SET);
+	return r < 0 ? r : to;
+}
+
 static int64_t
 seek(struct spw_grip *g, int64_t off, int whence)
 {
-	uint64_t pos = atomic_load(&g->ofd->pos);
 	int64_t to;
 
-	do {
-		int64_t base = whence == SEEK_SET ? 0
-			       : whence == SEEK_CUR ? (int64_t)pos
-			       : (int64_t)atomic_load(&g->f->size);
-
-		if (__builtin_add_overflow(base, off, &to) || to < 0)
-			return -EINVAL;
-		if ((uint64_t)to >= FAR) {
-			int64_t r = spw_sys_lseek(g->t.fd, to, SEEK_SET);
-
-			if (r < 0)
-				return r;
-		}
-		if (whence == SEEK_CUR && off == 0)
-			return to;
-	} while (!atomic_compare_exchange_weak(&g->ofd->pos, &pos,
-					       (uint64_t)to));
+	if (whence == SEEK_CUR && off == 0)
+		return (int64_t)position(g);
+	spw_guard_enter();
+	to = take_position(g);
+	if (to == 0) {
+		to = target(g, off, whence);
+		if (to >= 0)
+			move_to(g, (uint64_t)to);
+		give_position(g);
+	}
+	spw_guard_leave();
 	return to;
 }
 
@@ -628,7 +729,8 @@ lseek(int fd, off_t off, int whence)
 	if (whence == SEEK_SET || whence == SEEK_CUR || whence == SEEK_END) {
 		r = seek(&g, off, whence);
 		spw_fdtab_step(&g);
-		return spw_ret(r);
+		return r == -ESTALE ? REAL(lseek)(fd, off, whence)
+				    : spw_ret(r);
 	}
 	if (!spw_visit_begin(fd, false, &v))
 		return REAL(lseek)(fd, off, whence);

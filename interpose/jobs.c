@@ -32,16 +32,6 @@ struct meeting {
 	bool alone;			/* result: nobody else has it open */
 };
 
-static bool
-is_dead(const struct spw_map *map)
-{
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_PROCS]; i++)
-		if (atomic_load(&map->procs[i].pid) &&
-		    spw_proc_is_alive(map, i))
-			return false;
-	return true;
-}
-
 static void
 tell(const struct spw_map *map)
 {
@@ -59,7 +49,7 @@ tell(const struct spw_map *map)
 static int
 bury(struct spw_me *me, uint32_t file)
 {
-	if (!is_dead(me->map))
+	if (spw_proc_any_other(me->map, 0))
 		return 0;
 	if (spw_file_is_unsettled(&me->map->files[file]))
 		tell(me->map);

@@ -37,12 +37,6 @@ looks_kept(const struct stat *st)
 	return S_ISREG(st->st_mode) && !(st->st_mode & 0777) && st->st_size;
 }
 
-static bool
-is_on(void)
-{
-	return atomic_load(&spw_front.live) && !atomic_load(&spw_front.inert);
-}
-
 static void
 stage_out(void *arg)
 {
@@ -52,7 +46,7 @@ stage_out(void *arg)
 	int64_t n;
 
 	spw_text_init(&t, link, sizeof(link));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)s->fd);
+	spw_text_fmt(&t, "/proc/thread-self/fd/%u", (unsigned)s->fd);
 	n = spw_sys_readlink(link, path, sizeof(path) - 1);
 	if (n <= 0)
 		return;
@@ -67,7 +61,7 @@ spw_kept_settle(int dirfd, const char *path)
 	int saved = errno;
 	struct stat st;
 
-	if (!is_on())
+	if (!spw_front_is_on())
 		return false;
 	s.fd = spw_sys_openat(dirfd, path, O_PATH | O_CLOEXEC, 0);
 	if (s.fd >= 0 && spw_sys_fstat(s.fd, &st) == 0 && looks_kept(&st) &&
@@ -90,7 +84,7 @@ spw_kept_settle_fd(int fd, const struct statx *stx)
 	if (SPW_LIKELY(stx->stx_mode & 0777 &&
 		       (bytes >= stx->stx_size || bytes > STUB_MOST)) ||
 	    !S_ISREG(stx->stx_mode) || stx->stx_uid != spw_sys_geteuid() ||
-	    !is_on() || spw_syscall(SYS_fgetxattr, fd, (long)ATTR,
+	    !spw_front_is_on() || spw_syscall(SYS_fgetxattr, fd, (long)ATTR,
 				    (long)&none, 0, 0, 0) <= 0)
 		return false;
 	spw_deep_call(stage_out, &s);
@@ -103,7 +97,7 @@ spw_kept_truncating(int dirfd, const char *path)
 {
 	struct stat st;
 
-	if (spw_sys_geteuid() == 0 && is_on() &&
+	if (spw_front_is_on() && spw_sys_geteuid() == 0 &&
 	    spw_sys_fstatat(dirfd, path, &st, 0) == 0 && looks_kept(&st))
 		(void)spw_kept_settle(dirfd, path);
 }

@@ -3,11 +3,12 @@
 
 /*
  * An agent, or the run, outlives the programs and removes what they leave. A
- * drainer that is a thread ends with its process. So the last process closes
- * the segment: no file is managed any more, and those that are become the
- * kernel's, whatever threads and destructors still do with them. Then nothing
- * in it is needed. One that was killed leaves it to the next process of the
- * job, or to `spillway recover`.
+ * drainer that is a thread ends with its process, and programs that wrote
+ * nothing never had one. So the last process closes the segment: no file is
+ * managed any more, and those that are become the kernel's, whatever threads
+ * and destructors still do with them. Then nothing in it is needed. One that
+ * was killed leaves it to the next process of the job, or to `spillway
+ * recover`.
  */
 #include "interpose/agent.h"
 #include "interpose/leave.h"
@@ -15,22 +16,13 @@
 #include "shm/proc.h"
 
 static bool
-is_own(const struct spw_proc *p)
-{
-	/* A child in the making carries a mark beside our number. */
-	return atomic_load(&p->pid) == (uint32_t)spw_sys_getpid();
-}
-
-static bool
 is_last(const struct spw_map *map)
 {
-	if (!is_own(&map->procs[spw_front.proc]))
-		return false;		/* a guest in its parent's memory */
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_PROCS]; i++)
-		if (atomic_load(&map->procs[i].pid) &&
-		    !is_own(&map->procs[i]) && spw_proc_is_alive(map, i))
-			return false;
-	return true;
+	uint32_t pid = (uint32_t)spw_sys_getpid();
+
+	/* A guest in its parent's memory is not. */
+	return atomic_load(&map->procs[spw_front.proc].pid) == pid &&
+	       !spw_proc_any_other(map, pid);
 }
 
 /* Who opened a file before it was closed has its record in place afterwards. */
@@ -49,8 +41,9 @@ static bool
 leave_all(struct spw_me *me)
 {
 	struct spw_map *map = me->map;
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
 
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+	for (uint32_t i = 0; i < ready; i++) {
 		struct spw_file *f = &map->files[i];
 
 		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
@@ -66,24 +59,27 @@ leave_all(struct spw_me *me)
 	return true;
 }
 
-void
+bool
 spw_agent_end_job(void)
 {
 	struct spw_map *map = &spw_front.map;
 	struct spw_me *me = spw_front_me();
+	bool gone = false;
 	int fd = me ? spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true) : -1;
 
 	if (fd < 0)
-		return;
+		return false;
 	spw_guard_enter();
 	if (is_last(map)) {
 		atomic_store(&map->seg->closed, 1);
 		wait_for_openers(me);
-		if (leave_all(me) && spw_sys_unlink(map->path) == 0)
+		gone = leave_all(me) && spw_sys_unlink(map->path) == 0;
+		if (gone)
 			spw_claims_part(map);
 		else
 			atomic_store(&map->seg->closed, 0);
 	}
 	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_JOIN);
 	spw_guard_leave();
+	return gone;
 }

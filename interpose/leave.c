@@ -39,6 +39,14 @@ spw_leave(int fd, enum spw_bypass why)
 	return r;
 }
 
+static void
+let_position_go(struct spw_visit *v)
+{
+	spw_unlock(&v->g.ofd->lock);
+	spw_guard_leave();
+	pthread_setcancelstate(v->cancel, NULL);
+}
+
 bool
 spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 {
@@ -50,6 +58,11 @@ spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret->cancel);
 	ret->changes = changes;
 	spw_guard_enter();
+	spw_lock(g->me, SPW_LOCK_OFD, &g->ofd->lock);
+	if (atomic_load(&g->ofd->flags) & SPW_OFD_KERNEL) {
+		let_position_go(ret);	/* since a moment ago */
+		return false;
+	}
 	if (changes)			/* the end may move */
 		spw_lock(g->me, SPW_LOCK_APPEND, &g->f->append);
 	spw_gate_close(g->me, g->t.file);
@@ -81,8 +94,7 @@ spw_visit_end(struct spw_visit *v)
 	spw_gate_open(v->g.me, v->g.t.file);
 	if (v->changes)
 		spw_unlock(&f->append);
-	spw_guard_leave();
-	pthread_setcancelstate(v->cancel, NULL);
+	let_position_go(v);
 }
 
 int
@@ -95,13 +107,20 @@ spw_settle_fd(int fd)
 	return spw_gate_settle(g.me, g.t.file);
 }
 
+static uint32_t
+count_files(const struct spw_me *me)
+{
+	return me ? spw_seg_ready(me->map, SPW_POOL_FILES) : 0;
+}
+
 int
 spw_settle_all(void)
 {
 	struct spw_me *me = spw_front_look() ? spw_front_me() : NULL;
+	uint32_t n = count_files(me);
 	int err = 0;
 
-	for (uint32_t i = 0; me && i < me->map->counts[SPW_POOL_FILES]; i++)
+	for (uint32_t i = 0; i < n; i++)
 		if (atomic_load(&me->map->owners[SPW_POOL_FILES][i]) &
 		    SPW_IN_USE && spw_file_is_unsettled(&me->map->files[i])) {
 			int r = spw_gate_settle(me, i);
@@ -109,6 +128,53 @@ spw_settle_all(void)
 			err = err ? err : r;
 		}
 	return err;
+}
+
+void
+spw_leave_open(enum spw_bypass why)
+{
+	struct spw_me *me = spw_front_look() ? spw_front_me() : NULL;
+	uint32_t n = count_files(me);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct spw_file *f = &me->map->files[i];
+
+		if (!(atomic_load(&me->map->owners[SPW_POOL_FILES][i]) &
+		      SPW_IN_USE))
+			continue;
+		if (atomic_load(&f->opens))
+			(void)spw_leave_file(me, i, why);
+		else if (spw_file_is_unsettled(f))
+			(void)spw_gate_settle(me, i);
+	}
+}
+
+/* Nothing cached, nothing open: the last ask lets the drainer close it. */
+static void
+let_go(struct spw_me *me, uint32_t file)
+{
+	spw_gate_close(me, file);
+	if (spw_gate_hand_over(me, file) == 0) {
+		spw_gate_drop(me, file, 0);
+		(void)spw_gate_ask(me, file);
+	}
+	spw_gate_open(me, file);
+}
+
+void
+spw_let_go_of(uint64_t dev)
+{
+	struct spw_me *me = spw_front_look() ? spw_front_me() : NULL;
+	uint32_t n = count_files(me);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct spw_file *f = &me->map->files[i];
+
+		if (atomic_load(&me->map->owners[SPW_POOL_FILES][i]) &
+		    SPW_IN_USE && f->dev == dev && !atomic_load(&f->opens) &&
+		    (atomic_load(&f->handled) || spw_file_is_unsettled(f)))
+			let_go(me, i);
+	}
 }
 
 static bool

@@ -37,6 +37,15 @@ void spw_visit_end(struct spw_visit *v);
 int spw_settle_fd(int fd);
 int spw_settle_all(void);		/* every file of the segment: sync */
 
+/* Everything home, before somebody runs who does not know of us: what is open
+ * is the kernel's, since he may write to it; what is not is compared with home
+ * when it is opened. */
+void spw_leave_open(enum spw_bypass why);
+
+/* Brings home what is on this device, and has the drainer close what no
+ * program has open there. */
+void spw_let_go_of(uint64_t dev);
+
 /* The record of the file at a path, if it is managed; SPW_NONE else. */
 uint32_t spw_lookup_path(int dirfd, const char *path, int at_flags);
 

@@ -5,6 +5,7 @@ interpose_sources = \
 	interpose/agent.c \
 	interpose/agent.h \
 	interpose/api.c \
+	interpose/confine.c \
 	interpose/deep.c \
 	interpose/deep.h \
 	interpose/exec.c \
@@ -22,6 +23,7 @@ interpose_sources = \
 	interpose/leave.c \
 	interpose/leave.h \
 	interpose/modes.c \
+	interpose/mounts.c \
 	interpose/named.c \
 	interpose/named.h \
 	interpose/names.c \

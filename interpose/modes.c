@@ -5,7 +5,8 @@
  * The drainer writes later and from another process. It could not open a file
  * that its owner may no longer write, and its write would take away set-id
  * bits and capabilities, as every write does, that the program set after its
- * own. So before such a change the file is brought home.
+ * own. So before such a change the file is brought home; and one with set-id
+ * bits is the kernel's.
  */
 #include "interpose/leave.h"
 #include "interpose/real.h"
@@ -17,10 +18,16 @@ struct object {				/* path NULL: dir is the file */
 };
 
 static uint32_t
+look_up(const struct object *o)
+{
+	return o->path ? spw_lookup_path(o->dir, o->path, o->flags)
+		       : spw_lookup_path(o->dir, "", AT_EMPTY_PATH);
+}
+
+static uint32_t
 find(const struct object *o)
 {
-	uint32_t file = o->path ? spw_lookup_path(o->dir, o->path, o->flags)
-				: spw_lookup_path(o->dir, "", AT_EMPTY_PATH);
+	uint32_t file = look_up(o);
 
 	if (file == SPW_NONE ||
 	    atomic_load(&spw_front.map.files[file].bypass) ||
@@ -37,6 +44,20 @@ bring_home(uint32_t file)
 
 	if (me)
 		(void)spw_gate_settle(me, file);	/* close will tell */
+	errno = err;
+}
+
+/* Bits that the next write takes away, when it is made and not when it comes
+ * home. */
+static void
+leave(const struct object *o)
+{
+	uint32_t file = look_up(o);
+	struct spw_me *me = file == SPW_NONE ? NULL : spw_front_me();
+	int err = errno;
+
+	if (me)
+		(void)spw_leave_file(me, file, SPW_BYPASS_NO_REOPEN);
 	errno = err;
 }
 
@@ -61,8 +82,12 @@ before_mode(const struct object *o, mode_t mode)
 	if ((mode & S_IWUSR && !set_id) || !spw_front_look() ||
 	    spw_sys_geteuid() == 0)
 		return;
+	if (set_id) {
+		leave(o);
+		return;
+	}
 	file = find(o);
-	if (file != SPW_NONE && (set_id || !is_held(file)))
+	if (file != SPW_NONE && !is_held(file))
 		bring_home(file);
 }
 

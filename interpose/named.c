@@ -24,7 +24,7 @@ read_path(int fd, char path[SPW_FILE_PATH])
 	struct spw_text t;
 
 	spw_text_init(&t, link, sizeof(link));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
+	spw_text_fmt(&t, "/proc/thread-self/fd/%u", (unsigned)fd);
 	return read_link(link, path);
 }
 
@@ -101,7 +101,7 @@ spw_named_absolute(int dir, const char *name, char path[SPW_FILE_PATH])
 		len--;
 	path[0] = '\0';
 	if (name[0] != '/' &&
-	    !(dir == AT_FDCWD ? read_link("/proc/self/cwd", path)
+	    !(dir == AT_FDCWD ? read_link("/proc/thread-self/cwd", path)
 			      : read_path(dir, path)))
 		return false;
 	spw_text_init(&t, path + strlen(path), SPW_FILE_PATH - strlen(path));

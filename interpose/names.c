@@ -112,9 +112,7 @@ move_all_below(struct spw_me *me, const struct step *steps, int n,
 	       enum phase phase)
 {
 	struct spw_map *map = me->map;
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_FILES]
-					     .ready),
-				 map->counts[SPW_POOL_FILES]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
 
 	for (uint32_t i = 0; i < ready; i++)
 		if (atomic_load(&map->owners[SPW_POOL_FILES][i]) & SPW_IN_USE)

@@ -52,6 +52,8 @@ moves_bytes(long nr, const long *a, long *ret)
 		*ret = recvmmsg(I(0), P(1), U(2), I(3), P(4));
 		break;
 	case SYS_mmap:
+		if (I(3) & MAP_ANONYMOUS)
+			return false;
 		*ret = (long)mmap(P(0), N(1), I(2), I(3), I(4), a[5]);
 		break;
 	default: return false;
@@ -92,6 +94,9 @@ opens(long nr, const long *a, long *ret)
 #endif
 	case SYS_openat: *ret = openat(I(0), P(1), I(2), (mode_t)a[3]); break;
 	case SYS_openat2: *ret = spw_open_how(I(0), P(1), P(2), N(3)); break;
+	case SYS_open_by_handle_at:
+		*ret = open_by_handle_at(I(0), P(1), I(2));
+		break;
 	case SYS_close: *ret = close(I(0)); break;
 	case SYS_close_range: *ret = close_range(U(0), U(1), I(2)); break;
 	case SYS_dup: *ret = dup(I(0)); break;
@@ -132,6 +137,36 @@ names(long nr, const long *a, long *ret)
 }
 
 static bool
+attributes(long nr, const long *a, long *ret)
+{
+	switch (nr) {
+#ifdef SYS_chmod
+	case SYS_chmod: *ret = chmod(P(0), (mode_t)a[1]); break;
+	case SYS_utime: *ret = utime(P(0), P(1)); break;
+	case SYS_utimes: *ret = utimes(P(0), P(1)); break;
+	case SYS_futimesat: *ret = futimesat(I(0), P(1), P(2)); break;
+#endif
+	case SYS_fchmod: *ret = fchmod(I(0), (mode_t)a[1]); break;
+	case SYS_fchmodat:
+		*ret = fchmodat(I(0), P(1), (mode_t)a[2], 0);
+		break;
+	case SYS_setxattr:
+		*ret = setxattr(P(0), P(1), P(2), N(3), I(4));
+		break;
+	case SYS_lsetxattr:
+		*ret = lsetxattr(P(0), P(1), P(2), N(3), I(4));
+		break;
+	case SYS_fsetxattr:
+		*ret = fsetxattr(I(0), P(1), P(2), N(3), I(4));
+		break;
+	case SYS_prlimit64: *ret = prlimit(I(0), U(1), P(2), P(3)); break;
+	case SYS_setrlimit: *ret = setrlimit(U(0), P(1)); break;
+	default: return false;
+	}
+	return true;
+}
+
+static bool
 processes(long nr, const long *a, long *ret)
 {
 	switch (nr) {
@@ -141,19 +176,58 @@ processes(long nr, const long *a, long *ret)
 #endif
 	case SYS_clone:
 	case SYS_clone3: *ret = spw_process_clone(nr, a); break;
+	case SYS_unshare: *ret = unshare(I(0)); break;
+	case SYS_setns: *ret = setns(I(0), I(1)); break;
 	case SYS_execve: *ret = execve(P(0), P(1), P(2)); break;
 	case SYS_execveat:
 		*ret = execveat(I(0), P(1), P(2), P(3), I(4));
 		break;
+	case SYS_setuid:
+		spw_process_becomes((uid_t)a[0]);
+		return false;
+	case SYS_setreuid:
+	case SYS_setresuid:
+		spw_process_becomes((uid_t)a[1]);
+		return false;
+	case SYS_seccomp: *ret = spw_process_seccomp(a); break;
+	case SYS_prctl: *ret = prctl(I(0), a[1], a[2], a[3], a[4]); break;
 	case SYS_exit_group: _exit(I(0));
 	default: return false;
 	}
 	return true;
 }
 
+static bool
+goes_by_name(long nr, const long *a, long *ret)
+{
+	return moves_bytes(nr, a, ret) || sizes(nr, a, ret) ||
+	       opens(nr, a, ret) || names(nr, a, ret) ||
+	       attributes(nr, a, ret) || processes(nr, a, ret);
+}
+
+/*
+ * A library that comes after us, such as tcmalloc, may make by number the
+ * call that we pass on to it by name, and is back here: then it is the
+ * kernel's turn. It is deeper in the stack than the call it belongs to, which
+ * one is not that was left by a jump.
+ */
+struct numbered {
+	long nr, first;
+	const char *frame;
+};
+static __thread struct numbered under_way;
+
+static bool
+comes_back(const struct numbered *call)
+{
+	return call->frame < under_way.frame && call->nr == under_way.nr &&
+	       call->first == under_way.first;
+}
+
 SPW_WRAP long
 syscall(long nr, ...)
 {
+	struct numbered outer = under_way, call;
 	long a[6], r;
 	va_list ap;
 
@@ -161,9 +235,16 @@ syscall(long nr, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (moves_bytes(nr, a, &r) || sizes(nr, a, &r) || opens(nr, a, &r) ||
-	    names(nr, a, &r) || processes(nr, a, &r))
-		return r;
+	call = (struct numbered){ nr, a[0], __builtin_frame_address(0) };
+	if (!comes_back(&call)) {
+		bool done;
+
+		under_way = call;
+		done = goes_by_name(nr, a, &r);
+		under_way = outer;
+		if (done)
+			return r;
+	}
 	if (nr == SYS_io_uring_setup)
 		spw_rings_begin();
 	else if (nr == SYS_io_submit)

@@ -8,6 +8,7 @@
 #include "interpose/jobs.h"
 #include "interpose/kept.h"
 #include "interpose/leave.h"
+#include "interpose/process.h"
 #include "interpose/real.h"
 
 struct opening {
@@ -17,6 +18,7 @@ struct opening {
 	int fd;
 	const void *how;		/* of openat2, or NULL */
 	size_t how_size;
+	struct file_handle *handle;	/* in place of the path, or NULL */
 };
 
 static bool
@@ -30,7 +32,9 @@ really_open(void *arg)
 {
 	struct opening *o = arg;
 
-	if (o->how)
+	if (o->handle)
+		o->fd = REAL(open_by_handle_at)(o->dir, o->handle, o->flags);
+	else if (o->how)
 		o->fd = (int)REAL(syscall)(SYS_openat2, o->dir, o->path,
 					   o->how, o->how_size);
 	else if (o->dir == AT_FDCWD)
@@ -40,13 +44,29 @@ really_open(void *arg)
 	return o->fd < 0 ? -errno : 0;
 }
 
+/* What a handle names has no path that could be looked at. */
+static uint32_t
+take_handle(const struct opening *o, struct spw_me **ret_me)
+{
+	int fd = REAL(open_by_handle_at)(o->dir, o->handle,
+					 O_PATH | O_CLOEXEC);
+	uint32_t file;
+
+	if (fd < 0)
+		return SPW_NONE;
+	file = spw_take_path(fd, "", AT_EMPTY_PATH, ret_me);
+	spw_sys_close(fd);
+	return file;
+}
+
 /* O_TRUNC on a file that has bytes in the segment: they must not come home
  * after the kernel has cut it. */
 static void
 open_truncating(struct opening *o)
 {
 	struct spw_me *me;
-	uint32_t file = spw_take_path(o->dir, o->path, 0, &me);
+	uint32_t file = o->handle ? take_handle(o, &me)
+				  : spw_take_path(o->dir, o->path, 0, &me);
 
 	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass)) {
 		(void)spw_resize(me, file, 0, really_open, o);
@@ -77,10 +97,10 @@ try(struct opening *o)
 static int
 open_it(struct opening *o)
 {
-	if (truncates(o))
+	if (truncates(o) && o->path)
 		spw_kept_truncating(o->dir, o->path);
 	try(o);
-	if (SPW_UNLIKELY(o->fd < 0 && errno == EACCES) &&
+	if (SPW_UNLIKELY(o->fd < 0 && errno == EACCES) && o->path &&
 	    spw_kept_settle(o->dir, o->path))
 		try(o);
 	if (o->fd >= 0) {
@@ -207,13 +227,10 @@ SPW_ALIAS(mkstemp64, mkstemp);
 SPW_WRAP int
 open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {
-	int fd = REAL(open_by_handle_at)(mount, handle, flags);
-	int saved = errno;
+	struct opening o = { .dir = mount, .handle = handle, .flags = flags,
+			     .fd = -1 };
 
-	if (fd >= 0)
-		spw_fdtab_opened(fd, flags);
-	errno = saved;
-	return fd;
+	return open_it(&o);
 }
 
 SPW_WRAP int
@@ -240,6 +257,8 @@ SPW_ALIAS(__close, close);
 SPW_WRAP int
 close_range(unsigned first, unsigned last, int flags)
 {
+	if (flags == (int)CLOSE_RANGE_UNSHARE)
+		spw_process_unshares_files();
 	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE))
 		spw_fdtab_closing_range(first, last);
 	return REAL(close_range)(first, last, flags);
@@ -356,6 +375,19 @@ lock_absolutely(int fd, int cmd, struct flock *lock)
 	return r;
 }
 
+/* One to write is to be had only if nobody else has the file open: the
+ * drainer closes it as well. */
+static void
+leave_for_lease(int fd)
+{
+	struct spw_grip g;
+
+	if (!spw_fdtab_peek(fd, &g) || spw_leave(fd, SPW_BYPASS_LEASE) < 0)
+		return;
+	atomic_store(&g.f->bypass, SPW_BYPASS_LEASE);	/* whatever it was */
+	(void)spw_gate_ask(g.me, g.t.file);
+}
+
 SPW_WRAP int
 fcntl(int fd, int cmd, ...)
 {
@@ -385,7 +417,7 @@ fcntl(int fd, int cmd, ...)
 	case F_OFD_SETLKW:
 		return lock_absolutely(fd, cmd, arg);
 	case F_SETLEASE:
-		(void)spw_leave(fd, SPW_BYPASS_LEASE);
+		leave_for_lease(fd);
 		return REAL(fcntl)(fd, cmd, arg);
 	default:
 		return REAL(fcntl)(fd, cmd, arg);

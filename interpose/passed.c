@@ -11,6 +11,8 @@
 
 #include "interpose/leave.h"
 #include "interpose/real.h"
+#include "shm/sys.h"
+#include "shm/text.h"
 
 static void
 for_each(struct msghdr *m, void (*what)(int fd))
@@ -64,7 +66,7 @@ hold(int fd)
 {
 	int err = errno;
 
-	spw_fdtab_received(fd);
+	spw_fdtab_received(fd, 0, -1);
 	errno = err;
 }
 
@@ -89,12 +91,37 @@ recvmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags,
 	return r;
 }
 
+/* 0 when that cannot be told. */
+static uint32_t
+pid_behind(int pidfd)
+{
+	char path[48], text[512];
+	struct spw_text t;
+	const char *pid;
+	int64_t n;
+	int fd;
+
+	spw_text_init(&t, path, sizeof(path));
+	spw_text_fmt(&t, "/proc/thread-self/fdinfo/%u", (unsigned)pidfd);
+	fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	n = spw_sys_pread(fd, text, sizeof(text) - 1, 0);
+	spw_sys_close(fd);
+	text[SPW_MAX(n, 0)] = '\0';
+	pid = strstr(text, "Pid:");
+	return pid ? (uint32_t)strtoul(pid + 4, NULL, 10) : 0;
+}
+
+/* Nobody there hears of it, so it is we who see to the position. */
 SPW_WRAP int
 pidfd_getfd(int pidfd, int fd, unsigned flags)
 {
 	int r = (int)REAL(syscall)(SYS_pidfd_getfd, pidfd, fd, flags);
+	int err = errno;
 
 	if (r >= 0)
-		hold(r);
+		spw_fdtab_received(r, pid_behind(pidfd), fd);
+	errno = err;
 	return r;
 }

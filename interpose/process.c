@@ -92,29 +92,6 @@ prepare(void)
 	expecting = true;
 }
 
-/* A reference to a description that may be gone, and the number reused. */
-static bool
-take_reference(int fd, uint32_t ofd)
-{
-	struct spw_map *map = &spw_front.map;
-	struct spw_ofd *o = &map->ofds[ofd];
-	uint32_t refs = atomic_load(&o->refs);
-	const struct spw_file *f;
-	struct stat st;
-
-	while (refs && !atomic_compare_exchange_weak(&o->refs, &refs,
-						     refs + 1))
-		;
-	if (!refs)
-		return false;
-	f = &map->files[SPW_MIN(o->file, map->counts[SPW_POOL_FILES] - 1)];
-	if (spw_sys_fstat(fd, &st) == 0 && st.st_ino == f->ino &&
-	    st.st_dev == f->dev && o->file_gen == f->gen)
-		return true;
-	spw_ofd_unref(spw_front_me(), ofd);
-	return false;
-}
-
 static void
 correct(int fd, uint32_t mine, uint32_t noted)
 {
@@ -123,7 +100,7 @@ correct(int fd, uint32_t mine, uint32_t noted)
 	(void)spw_proc_set_fd(me, spw_front.proc, fd, 0);
 	if (noted)
 		spw_ofd_unref(me, noted - 1);
-	if (mine && (!take_reference(fd, mine - 1) ||
+	if (mine && (!spw_fdtab_refer(fd, mine - 1) ||
 		     spw_proc_set_fd(me, spw_front.proc, fd, mine) < 0))
 		atomic_store(&spw_fdtab[fd], 0);
 }
@@ -202,7 +179,7 @@ fork_by(pid_t (*how)(void))
 	return forked(pid);
 }
 
-static void
+static SPW_EARLY void
 register_handlers(void)
 {
 	bool never = false;
@@ -215,7 +192,7 @@ register_handlers(void)
 }
 
 /* pthread_atfork of any object comes through here. */
-SPW_WRAP int
+SPW_WRAP SPW_EARLY int
 __register_atfork(void (*before)(void), void (*parent)(void),
 		  void (*child)(void), void *object)
 {
@@ -368,9 +345,17 @@ start_outside(void *arg)
 static void
 before_clone(uint64_t flags)
 {
-	if (!atomic_load(&spw_front.attached) ||
-	    (flags & CLONE_VM && flags & CLONE_FILES))
+	const uint64_t shared = CLONE_VM | CLONE_FILES;
+
+	if (!atomic_load(&spw_front.attached))
 		return;
+	if ((flags & shared) == shared) {
+		/* Beside us with our thread's own memory, so with its lane:
+		 * unless it has that of a thread, or we wait for it. */
+		if (!(flags & (CLONE_SETTLS | CLONE_VFORK)))
+			spw_process_withdraws();
+		return;
+	}
 	leave_all(SPW_BYPASS_CLONE);
 	if (flags & CLONE_VM)		/* it would write to our table */
 		atomic_store(&spw_front.inert, true);
@@ -413,6 +398,76 @@ spw_process_clone(long nr, const long *a)
 	if (r == 0 && !(flags & CLONE_VM))
 		arrive_outside();
 	return r;
+}
+
+/*
+ * From now on something in this process uses descriptors in a way that our
+ * table does not show: a thread with descriptors of its own, or a second libc.
+ * What is managed stays the kernel's until the process ends: its descriptions
+ * are not given back, so that nobody else takes it up again before.
+ */
+static void
+leave_for_good(void)
+{
+	atomic_store(&spw_front.inert, true);
+	for (int fd = spw_process_next_fd(0); fd >= 0;
+	     fd = spw_process_next_fd(fd + 1))
+		if (spw_leave(fd, SPW_BYPASS_CLONE) == 0)
+			atomic_store(&spw_fdtab[fd], 0);
+}
+
+void
+spw_process_withdraws(void)
+{
+	int saved = errno;
+
+	if (!atomic_load(&spw_front.inert) && spw_front_look()) {
+		spw_leave_open(SPW_BYPASS_CLONE);
+		leave_for_good();
+		spw_agent_withdrawn();
+		spw_front_withdraw();
+	}
+	atomic_store(&spw_front.inert, true);
+	errno = saved;
+}
+
+void
+spw_process_unshares_files(void)
+{
+	if (!__libc_single_threaded)
+		leave_for_good();
+}
+
+SPW_WRAP int
+unshare(int flags)
+{
+	int r;
+
+	if (flags & CLONE_FILES)
+		spw_process_unshares_files();
+	r = REAL(unshare)(flags);
+	if (r == 0 && flags & CLONE_NEWNS)
+		atomic_store(&spw_front.apart, true);
+	return r;
+}
+
+SPW_WRAP int
+setns(int fd, int kind)
+{
+	int r = REAL(setns)(fd, kind);
+
+	if (r == 0)
+		atomic_store(&spw_front.apart, true);
+	return r;
+}
+
+/* The last call: libc looks at whom it returns to, to find the library. */
+SPW_WRAP void *
+dlmopen(Lmid_t space, const char *name, int flags)
+{
+	if (space != LM_ID_BASE)
+		leave_for_good();
+	return REAL(dlmopen)(space, name, flags);
 }
 
 /* As libc's, with a fork that we see. */

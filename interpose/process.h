@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* In a child that has its own memory, before it does anything else. The
  * fork wrappers see to it; calling it again does nothing. */
@@ -14,6 +15,19 @@ void spw_spawn_forked(void);		/* a part of it */
 
 /* syscall(SYS_clone or SYS_clone3, a[0], ...), as libc returns from it. */
 long spw_process_clone(long nr, const long *a);
+
+/* Before a thread gets a table of descriptors of its own. */
+void spw_process_unshares_files(void);
+
+/* Everything home, for everybody; and this process is the kernel's until it
+ * ends. */
+void spw_process_withdraws(void);
+
+/* Before its effective user changes, if it does; (uid_t)-1 changes nothing. */
+void spw_process_becomes(uid_t user);
+
+/* syscall(SYS_seccomp, a[0], ...). */
+long spw_process_seccomp(const long *a);
 
 /* The next managed descriptor at or after fd, or -1. */
 int spw_process_next_fd(int fd);

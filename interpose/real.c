@@ -4,7 +4,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "shm/sys.h"
 
@@ -114,10 +117,65 @@ struct spw_real spw_real = {
 	.fstat = early_fstat, .stat = early_stat, .fcntl = early_fcntl,
 };
 
-void *
+SPW_EARLY void *
 spw_real_find(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
+}
+
+/* What one of the loaded objects has, or one that it was loaded with. */
+static void *
+find_in(const char *path, const char *name)
+{
+	void *object = *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *found = object ? dlsym(object, name) : NULL;
+	Dl_info ours, its;
+
+	if (object)
+		dlclose(object);
+	if (!found || !dladdr(&spw_real, &ours) || !dladdr(found, &its) ||
+	    its.dli_fbase == ours.dli_fbase)
+		return NULL;
+	return found;
+}
+
+struct nth {
+	int n;
+	char path[PATH_MAX];
+};
+
+static int
+note_nth(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct nth *nth = arg;
+
+	(void)size;
+	if (nth->n--)
+		return 0;
+	nth->path[0] = '\0';
+	if (strlen(info->dlpi_name) < sizeof(nth->path))
+		strcpy(nth->path, info->dlpi_name);
+	return 1;
+}
+
+/* The caller is the first to ask: there may be two such libraries. But it is
+ * not seen where its call to us was its last act. */
+void *
+spw_real_find_for(const char *name, const void *caller)
+{
+	void *found = spw_real_find(name);
+	struct nth nth;
+	Dl_info info;
+
+	if (!found && dladdr(caller, &info))
+		found = find_in(info.dli_fname, name);
+	for (int i = 0; !found; i++) {
+		nth.n = i;
+		if (!dl_iterate_phdr(note_nth, &nth))
+			break;
+		found = find_in(nth.path, name);
+	}
+	return found;
 }
 
 void

@@ -54,7 +54,10 @@
 	R(__isoc23_vfwscanf)
 
 #define SPW_REALS_PROCESS(R) \
-	R(fork) R(_Fork) R(clone) R(__register_atfork) R(execve) R(execvpe) \
+	R(fork) R(_Fork) R(clone) R(unshare) R(setns) R(dlmopen) \
+	R(mount) R(umount) R(umount2) R(prctl) \
+	R(setuid) R(seteuid) R(setreuid) R(setresuid) \
+	R(__register_atfork) R(execve) R(execvpe) \
 	R(execveat) R(fexecve) R(posix_spawn) R(posix_spawnp) \
 	R(posix_spawn_file_actions_init) R(posix_spawn_file_actions_destroy) \
 	R(posix_spawn_file_actions_adddup2) \
@@ -71,11 +74,23 @@ struct spw_real {
 extern struct spw_real spw_real;
 
 void *spw_real_find(const char *name);	/* in place, when called early */
+/* Also where only the library that calls us has it. */
+void *spw_real_find_for(const char *name, const void *caller);
 void spw_real_find_all(void);
 
 #define REAL(name) \
 	(SPW_LIKELY(spw_real.name != NULL) ? spw_real.name \
 	 : (__typeof__(name) *)spw_real_find(#name))
+
+/* Of a library that need not be there, and may have been loaded for another
+ * one alone; in the wrapper itself. NULL: nowhere. */
+#define REAL_OF_CALLER(name) \
+	(SPW_LIKELY(spw_real.name != NULL) ? spw_real.name \
+	 : (__typeof__(name) *)spw_real_find_for(#name, \
+					__builtin_return_address(0)))
+
+/* Of what the run-time library of a sanitizer calls before it is ready. */
+#define SPW_EARLY __attribute__((no_sanitize("address"), no_sanitize("thread")))
 
 /* Makes a wrapper visible in the program. */
 #define SPW_WRAP __attribute__((visibility("default")))

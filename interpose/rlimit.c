@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rlimit.c -- the largest file the program may write, kept up to date */
+/* rlimit.c -- limits on file sizes, kept up to date, and on address space */
 #include <errno.h>
 #include <stdarg.h>
 
 #include "interpose/leave.h"
+#include "interpose/process.h"
 #include "interpose/real.h"
 #include "shm/conf.h"
 #include "shm/sys.h"
@@ -30,13 +31,25 @@ bring_home(void)
 	errno = err;
 }
 
-SPW_WRAP int
+/* With so little address space the programs that it starts could not map the
+ * segment, nor see what is in it. */
+static SPW_EARLY void
+before_space(const struct rlimit *limit)
+{
+	if (limit && limit->rlim_cur != RLIM_INFINITY && spw_front_look() &&
+	    limit->rlim_cur / 2 < spw_front.map.fixed.size)
+		spw_process_withdraws();
+}
+
+SPW_WRAP SPW_EARLY int
 setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
 {
 	int r;
 
 	if (resource == RLIMIT_FSIZE)
 		bring_home();
+	if (resource == RLIMIT_AS)
+		before_space(limit);
 	r = REAL(setrlimit)(resource, limit);
 	if (resource == RLIMIT_FSIZE)
 		read_limit();
@@ -57,6 +70,8 @@ prlimit(pid_t pid, enum __rlimit_resource resource,
 
 	if (resource == RLIMIT_FSIZE && limit)
 		bring_home();
+	if (resource == RLIMIT_AS && (pid == 0 || pid == getpid()))
+		before_space(limit);
 	r = REAL(prlimit)(pid, resource, limit, old);
 	if (resource == RLIMIT_FSIZE && limit)
 		read_limit();

@@ -147,7 +147,7 @@ sync_file_range(int fd, off_t off, off_t n, unsigned flags)
 	int r = spw_fdtab_has(fd) ? bring_to_safety(fd) : 0;
 
 	return r < 0 ? (int)spw_ret(r)
-		     : r ? 0 : REAL(sync_file_range)(fd, off, n, flags);
+		     : REAL(sync_file_range)(fd, off, n, flags);
 }
 
 SPW_WRAP void

@@ -247,13 +247,6 @@ spw_stdio_go_direct(struct spw_stream *s)
 	errno = err;
 }
 
-static bool
-is_on(void)
-{
-	return atomic_load_explicit(&spw_front.live, memory_order_relaxed) &&
-	       !atomic_load_explicit(&spw_front.inert, memory_order_relaxed);
-}
-
 static int
 open_for(const char *path, const struct spw_stdio_mode *m)
 {
@@ -334,7 +327,7 @@ fopen(const char *path, const char *mode)
 	FILE *fp;
 	int fd;
 
-	if (!is_on() || spw_stdio_mode_parse(mode, &m) < 0)
+	if (!spw_front_is_on() || spw_stdio_mode_parse(mode, &m) < 0)
 		return REAL(fopen)(path, mode);
 	fd = open_for(path, &m);
 	if (fd < 0)
@@ -495,7 +488,7 @@ reopen(const char *path, const char *mode, FILE *fp)
 		return reopen_as_libc(path, mode, fp);
 	if (!path) {
 		spw_text_init(&t, by_number, sizeof(by_number));
-		spw_text_fmt(&t, "/proc/self/fd/%u",
+		spw_text_fmt(&t, "/proc/thread-self/fd/%u",
 			     (unsigned)fp->_fileno);
 		path = by_number;
 	}
@@ -512,7 +505,7 @@ freopen(const char *path, const char *mode, FILE *fp)
 {
 	FILE *ret;
 
-	if (!is_on() || (!path && !spw_fdtab_has(fp->_fileno)) ||
+	if (!spw_front_is_on() || (!path && !spw_fdtab_has(fp->_fileno)) ||
 	    !(fp->_flags & IS_FILEBUF) || fp->_fileno < -1)
 		return REAL(freopen)(path, mode, fp);
 	flockfile(fp);

@@ -185,6 +185,11 @@ SPW_SYM(unlink, observe)
 SPW_SYM(unlinkat, observe)
 SPW_SYM(remove, observe)
 
+/* Mounts: whose files are let go of first. */
+SPW_SYM(mount, observe)
+SPW_SYM(umount, observe)
+SPW_SYM(umount2, observe)
+
 /* Streams. */
 SPW_SYM(fopen, accelerate)
 SPW_SYM(fopen64, accelerate)
@@ -283,6 +288,9 @@ SPW_SYM(_IO_popen, leave)
 SPW_SYM(system, leave)
 SPW_SYM(clone, leave)
 SPW_SYM(__clone, leave)
+SPW_SYM(unshare, leave)
+SPW_SYM(setns, observe)
+SPW_SYM(dlmopen, leave)
 SPW_SYM(posix_spawn_file_actions_init, observe)
 SPW_SYM(posix_spawn_file_actions_destroy, observe)
 SPW_SYM(posix_spawn_file_actions_addopen, observe)
@@ -303,6 +311,13 @@ SPW_SYM(sysv_signal, observe)
 SPW_SYM(__sysv_signal, observe)
 SPW_SYM(sigset, observe)
 SPW_SYM(siginterrupt, observe)
+
+/* Another user, a filter of system calls: the process takes no part. */
+SPW_SYM(setuid, leave)
+SPW_SYM(seteuid, leave)
+SPW_SYM(setreuid, leave)
+SPW_SYM(setresuid, leave)
+SPW_SYM(prctl, leave)
 
 /* Of libaio and liburing, which libc does not have. */
 SPW_SYM(io_submit, leave)
@@ -457,9 +472,6 @@ SPW_SYM(fstatvfs, ignore)
 SPW_SYM(fstatvfs64, ignore)
 SPW_SYM(ustat, ignore)
 SPW_SYM(quotactl, ignore)
-SPW_SYM(mount, ignore)
-SPW_SYM(umount, ignore)
-SPW_SYM(umount2, ignore)
 SPW_SYM(mount_setattr, ignore)
 SPW_SYM(move_mount, ignore)
 SPW_SYM(pivot_root, ignore)
@@ -559,7 +571,6 @@ SPW_SYM(getrlimit64, ignore)
 
 /* Not wrapped: the loader's; shared objects are never managed. */
 SPW_SYM(dlopen, ignore)
-SPW_SYM(dlmopen, ignore)
 SPW_SYM(dlclose, ignore)
 
 /* Not wrapped: they set no handler of the program, or, like sigvec, are left

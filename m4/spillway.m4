@@ -94,6 +94,15 @@ SPW_RESULT([tiledb], [$1])
 AM_CONDITIONAL([TILEDB_MODULE], [test "x$with_tiledb" != xno])
 ])
 
+# SPW_IF_CFLAGS(flags, then)
+# Something to do where the compiler takes these flags.
+AC_DEFUN([SPW_IF_CFLAGS], [
+spw_saved=$CFLAGS
+CFLAGS="$CFLAGS $1"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [$2])
+CFLAGS=$spw_saved
+])
+
 # SPW_NEED_CFLAGS(switch, flags, program)
 # The user asked for a switch that needs these flags: they work, or we stop.
 AC_DEFUN([SPW_NEED_CFLAGS], [

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "planner/seed.h"
+#include "shm/glance.h"
 #include "shm/util.h"
 #include "shm/weights.h"
 
@@ -16,7 +17,10 @@ enum {
 	ALIVE_NS = 1000000000,		/* home answered since */
 	LOOK_NS = 10000000,		/* between looks at what waits for it */
 	REGION = 26,			/* 64 MiB are packed alike */
+	BURDENS = 1024,
 };
+
+#define WRITERS 0.1		/* of the weights, for the time they wait */
 
 /* What is expected of tiers until they were used, which is believed no longer
  * than for some transfers. */
@@ -29,6 +33,11 @@ static const struct {
 	[SPW_KIND_BB] = { 500e6, 1e9, 1e-3 },
 };
 
+struct burden {				/* of a stream */
+	uint64_t stream;
+	double stored;			/* of a byte, lately */
+};
+
 struct spw_counsel {			/* the store's */
 	struct spw_advisor *advisor;
 	unsigned home;			/* its number */
@@ -36,6 +45,7 @@ struct spw_counsel {			/* the store's */
 	uint64_t held[SPW_CHOOSE_TIERS];	/* as the monitor was told */
 	uint64_t queued;		/* for home, likewise */
 	int64_t home_seen, home_counted;	/* ns */
+	struct burden burdens[BURDENS];
 	bool learned;			/* since the last time it was saved */
 	bool saving;
 	int64_t saved;			/* ms */
@@ -75,6 +85,7 @@ expect(const struct spw_drainer *d, enum spw_tierspec_kind kind,
 	tier->write_bw = guess[k].write_bw;
 	tier->read_bw = guess[k].read_bw;
 	tier->latency = guess[k].latency;
+	tier->guessed = true;
 	if (!place || !d->map->fixed.seed[0] ||
 	    snprintf(name, sizeof(name), "%s:%s", spw_tierspec_kind_name(kind),
 		     place) >= (int)sizeof(name) ||
@@ -83,6 +94,7 @@ expect(const struct spw_drainer *d, enum spw_tierspec_kind kind,
 	tier->write_bw = known.write;
 	tier->read_bw = known.read;
 	tier->latency = known.latency;
+	tier->guessed = false;
 }
 
 /* place NULL: home. */
@@ -108,6 +120,17 @@ pin_of(const struct spw_level *l)
 	};
 }
 
+static uint64_t
+choices_of(const struct spw_counsel *c, const struct spw_tierlist *list,
+	   const struct spw_tierspec *spec, const struct spw_level *l)
+{
+	const char *filter = spw_tierspec_value(list, spec, SPW_KEY_FILTER);
+	struct spw_codec_choice pin = pin_of(l);
+
+	return spw_advisor_choices(c->advisor, l->pinned ? &pin : NULL,
+				   filter && !strcmp(filter, "none"));
+}
+
 static int
 add_tiers(struct spw_drainer *d, struct spw_counsel *c,
 	  const struct spw_tierlist *list)
@@ -118,16 +141,31 @@ add_tiers(struct spw_drainer *d, struct spw_counsel *c,
 	for (uint32_t i = 0; i < s->nlevels && r >= 0; i++) {
 		const struct spw_level *l = &s->level[i];
 		const struct spw_tierspec *spec = &list->tier[l->number];
-		struct spw_codec_choice pin = pin_of(l);
 
 		r = add_tier(d, c, spec->kind,
 			     spw_tierspec_place(list, spec), spec->capacity,
-			     spw_advisor_choices(c->advisor, l->pinned
-						 ? &pin : NULL));
+			     choices_of(c, list, spec, l));
 	}
 	c->home = s->nlevels;
 	return r < 0 ? r : add_tier(d, c, SPW_KIND_RAM, NULL, UINT64_MAX,
 				    SPW_CHOICES_RAW);
+}
+
+/* Bytes go down to make room that somebody waits for: whatever else counts, the
+ * time to pack them does, too.
+ */
+static void
+weights_of(uint64_t word, struct spw_weights *ret)
+{
+	double rest;
+
+	spw_weights_unpack(word, ret);
+	rest = ret->ratio + ret->decompress;
+	if (ret->compress >= WRITERS)
+		return;
+	ret->compress = WRITERS;
+	ret->ratio *= (1 - WRITERS) / rest;
+	ret->decompress *= (1 - WRITERS) / rest;
 }
 
 static int
@@ -146,7 +184,7 @@ engage(struct spw_drainer *d, struct spw_counsel *c,
 		if (s->level[i].pinned)
 			pins[setup.n_pins++] = pin_of(&s->level[i]);
 	c->weights = atomic_load(&d->map->seg->weights);
-	spw_weights_unpack(c->weights, &setup.weights);
+	weights_of(c->weights, &setup.weights);
 	r = spw_advisor_new(&setup, &c->advisor);
 	if (r == 0)
 		r = add_tiers(d, c, list);
@@ -237,7 +275,7 @@ follow_weights(struct spw_drainer *d, struct spw_counsel *c)
 	if (now == c->weights)
 		return;
 	c->weights = now;
-	spw_weights_unpack(now, &w);
+	weights_of(now, &w);
 	spw_advisor_weigh(c->advisor, &w);
 }
 
@@ -301,13 +339,19 @@ is_home_alive(const struct spw_counsel *c)
 }
 
 static uint64_t
-stream_of(const struct spw_object *o)
+stream_of(uint64_t dev, uint64_t ino, int64_t btime, uint64_t offset)
 {
-	uint64_t h = (o->dev * 0x9e3779b97f4a7c15ull ^ o->ino) *
+	uint64_t h = (dev * 0x9e3779b97f4a7c15ull ^ ino) *
 		     0xbf58476d1ce4e5b9ull;
 
-	h = (h ^ h >> 29 ^ (uint64_t)o->btime) * 0x94d049bb133111ebull;
-	return (h ^ h >> 32) + (o->offset >> REGION);
+	h = (h ^ h >> 29 ^ (uint64_t)btime) * 0x94d049bb133111ebull;
+	return (h ^ h >> 32) + (offset >> REGION);
+}
+
+static uint64_t
+stream_of_object(const struct spw_object *o)
+{
+	return stream_of(o->dev, o->ino, o->btime, o->offset);
 }
 
 bool
@@ -323,7 +367,7 @@ spw_advice_ask(struct spw_drainer *d, const struct spw_down *down,
 	tell_backlog(d, c);
 	if (d->may_pass_home && is_home_alive(c))
 		tiers |= UINT64_C(1) << c->home;
-	return spw_advisor_ask(c->advisor, stream_of(&down->o), raw,
+	return spw_advisor_ask(c->advisor, stream_of_object(&down->o), raw,
 			       down->o.length, down->o.offset, NULL, tiers,
 			       ret) == 0 && ret->n;
 }
@@ -384,19 +428,46 @@ spw_advice_sent(struct spw_drainer *d, struct spw_down *down)
 				  down->x.len);
 }
 
-static void
-learn(struct spw_counsel *c, const struct spw_down *down)
+void
+spw_advice_packed(struct spw_drainer *d, const struct spw_down *down)
 {
+	struct spw_counsel *c = counsel_of(d);
 	const struct spw_observed seen = {
 		.bytes = down->o.length, .pack = down->pack.seconds,
 		.stored = (uint64_t)down->pack.stored,
 	};
 
-	if (c->saving || !down->planned || !down->choice ||
-	    down->pack.pack.codec == SPW_CODEC_NONE)
+	if (!c || c->saving || !down->planned || !down->choice ||
+	    down->pack.stored <= 0 || down->pack.pack.codec == SPW_CODEC_NONE)
 		return;
 	spw_advisor_learn_of(c->advisor, &down->stream, down->choice, &seen);
 	c->learned = true;
+}
+
+static void
+note_burden(struct spw_counsel *c, const struct spw_down *down)
+{
+	uint64_t stream = stream_of_object(&down->o);
+	struct burden *b = &c->burdens[stream % BURDENS];
+	double stored = (double)down->x.len / (double)down->o.length;
+
+	if (b->stream != stream)
+		*b = (struct burden){ stream, stored };
+	b->stored += (stored - b->stored) / 4;
+}
+
+double
+spw_advice_burden(const struct spw_drainer *d, uint32_t file, uint64_t offset)
+{
+	const struct spw_file *f = &d->map->files[file];
+	uint64_t stream = stream_of(spw_glance64(&f->dev),
+				    spw_glance64(&f->ino),
+				    (int64_t)spw_glance64((const uint64_t *)
+							  &f->btime), offset);
+	const struct spw_counsel *c = counsel_of(d);
+	const struct burden *b = c ? &c->burdens[stream % BURDENS] : NULL;
+
+	return b && b->stream == stream ? b->stored : 0;
 }
 
 void
@@ -408,8 +479,8 @@ spw_advice_over(struct spw_drainer *d, struct spw_down *down)
 	spw_advice_leave(d, down);
 	if (!c)
 		return;
-	if (down->pack.stored > 0)
-		learn(c, down);
+	if (down->sent && down->nblocks)
+		note_burden(c, down);
 	if (down->sent)
 		spw_monitor_done(spw_advisor_monitor(c->advisor), down->tier,
 				 SPW_MONITOR_WRITE, down->x.len,

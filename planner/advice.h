@@ -34,11 +34,19 @@ unsigned spw_advice_first(const struct spw_drainer *d,
 void spw_advice_take(struct spw_drainer *d, const struct spw_advice *advice,
 		     unsigned piece, struct spw_down *down);
 
+/* A worker has packed it. */
+void spw_advice_packed(struct spw_drainer *d, const struct spw_down *down);
+
 /* It is given up before its tier had it; it was given to its tier; it is over,
  * err says how. */
 void spw_advice_leave(struct spw_drainer *d, struct spw_down *down);
 void spw_advice_sent(struct spw_drainer *d, struct spw_down *down);
 void spw_advice_over(struct spw_drainer *d, struct spw_down *down);
+
+/* How much of a byte there is stored in a tier, as was seen; 0: it is not
+ * known. */
+double spw_advice_burden(const struct spw_drainer *d, uint32_t file,
+			 uint64_t offset);
 
 /* Bytes came up from a tier, or went home, since began (spw_now_ns). */
 void spw_advice_read(struct spw_drainer *d, uint32_t level, uint64_t bytes,

@@ -147,12 +147,14 @@ spw_advisor_save(struct spw_advisor *a, struct spw_seed_note *ret_note)
 
 uint64_t
 spw_advisor_choices(const struct spw_advisor *a,
-		    const struct spw_codec_choice *pin)
+		    const struct spw_codec_choice *pin, bool plain)
 {
-	if (!pin)
-		return SPW_CHOICES_ALL;
-	return pin->id == SPW_CODEC_NONE ? SPW_CHOICES_RAW
-					 : spw_ways_of(&a->ways, pin);
+	uint64_t may = SPW_CHOICES_ALL;
+
+	if (pin)
+		may = pin->id == SPW_CODEC_NONE ? SPW_CHOICES_RAW
+						: spw_ways_of(&a->ways, pin);
+	return plain ? may & spw_ways_plain(&a->ways) : may;
 }
 
 int

@@ -57,10 +57,10 @@ int spw_advisor_save(struct spw_advisor *a, struct spw_seed_note *ret_note);
 
 /* The ways to pack that a tier with this pin takes, for the `choices` of a
  * tier; NULL: it has none, and takes all; { SPW_CODEC_NONE }: raw only, as
- * home does.
+ * home does.  plain: without filters.
  */
 uint64_t spw_advisor_choices(const struct spw_advisor *a,
-			     const struct spw_codec_choice *pin);
+			     const struct spw_codec_choice *pin, bool plain);
 
 /* The next tier, fastest first; home comes last.  As spw_monitor_add. */
 int spw_advisor_add(struct spw_advisor *a, const struct spw_monitored *tier);

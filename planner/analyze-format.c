@@ -43,19 +43,34 @@ is_webp(const uint8_t *p, size_t n)
 	return n >= 12 && !memcmp(p, "RIFF", 4) && !memcmp(p + 8, "WEBP", 4);
 }
 
+static bool
+has_signature(const uint8_t *p, size_t n, const struct signature *s)
+{
+	return n >= s->len && p[0] == (uint8_t)s->bytes[0] &&
+	       !memcmp(p, s->bytes, s->len);
+}
+
+/* Behind a block of the user's own, as in files of MATLAB. */
+static bool
+is_late_hdf5(const uint8_t *p, size_t n)
+{
+	size_t at;
+
+	for (at = 512; at <= 2048 && at < n; at *= 2)
+		if (has_signature(p + at, n - at, &signatures[0]))
+			return true;
+	return false;
+}
+
 uint8_t
 spw_analyze_format(const uint8_t *p, size_t n)
 {
-	const struct signature *s;
-	size_t i;
-
-	for (i = 0; i < ARRAY_LEN(signatures); i++) {
-		s = &signatures[i];
-		if (n >= s->len && p[0] == (uint8_t)s->bytes[0] &&
-		    !memcmp(p, s->bytes, s->len))
-			return s->format;
-	}
-	return is_webp(p, n) ? SPW_FORMAT_WEBP : SPW_FORMAT_UNKNOWN;
+	for (size_t i = 0; i < ARRAY_LEN(signatures); i++)
+		if (has_signature(p, n, &signatures[i]))
+			return signatures[i].format;
+	if (is_webp(p, n))
+		return SPW_FORMAT_WEBP;
+	return is_late_hdf5(p, n) ? SPW_FORMAT_HDF5 : SPW_FORMAT_UNKNOWN;
 }
 
 bool

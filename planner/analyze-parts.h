@@ -27,6 +27,12 @@ bool spw_analyze_is_packed(uint8_t format);	/* its bytes do not shrink */
 /* Bytes after which records, or elements, seem to start again; 0 for noise. */
 unsigned int spw_analyze_stride(const struct spw_sample *s);
 
+/* The bytes of a record of floats of this width, by their exponents; 0: they
+ * are all alike.
+ */
+unsigned int spw_analyze_record(const struct spw_sample *s,
+				const struct spw_traits *t);
+
 /* shape and steps from the numbers, whose kind and width t has. */
 void spw_analyze_numbers(const struct spw_sample *s, struct spw_traits *t);
 

@@ -25,9 +25,11 @@ struct moments {
 
 typedef double four __attribute__((vector_size(32)));
 
-/* Sums of powers, over all but the last 4 of a window, which have no next. */
+/* Sums of powers of the distance from a center, over all but the last 4 of a
+ * window, which have no next.
+ */
 struct sums {
-	double two, three, four, step, n;
+	double one, two, three, four, step, n;
 };
 
 /* The loops, for numbers as they are stored: NEXT4(v, i) reads four of them,
@@ -35,38 +37,35 @@ struct sums {
  */
 #define LOOPS(name, target, NEXT4)					\
 target static double							\
-name##_total(const uint8_t *p, size_t n)				\
+name##_first(const uint8_t *p)						\
 {									\
-	four a = { 0 }, b = { 0 }, v;					\
-	size_t i;							\
+	four v;								\
 									\
-	for (i = 0; i < n; i += 8) {					\
-		NEXT4(v, i);						\
-		a += v;							\
-		NEXT4(v, i + 4);					\
-		b += v;							\
-	}								\
-	a += b;								\
-	return a[0] + a[1] + a[2] + a[3];				\
+	NEXT4(v, 0);							\
+	return v[0] + v[1] + v[2] + v[3];				\
 }									\
 target static void							\
-name##_sums(const uint8_t *p, size_t n, double mean, struct sums *s)	\
+name##_sums(const uint8_t *p, size_t n, double center, struct sums *s)	\
 {									\
-	four two = { 0 }, three = { 0 }, quad = { 0 }, step = { 0 };	\
-	four v, next, d, d2;						\
+	four one = { 0 }, two = { 0 }, three = { 0 }, quad = { 0 };	\
+	four step = { 0 }, v, ahead, next, d, d2;			\
 	size_t i;							\
 									\
+	NEXT4(ahead, 0);						\
 	for (i = 0; i < n - 4; i += 4) {				\
-		NEXT4(v, i);						\
-		NEXT4(next, i + 1);					\
-		d = v - mean;						\
+		v = ahead;						\
+		NEXT4(ahead, i + 4);					\
+		next = (four){ v[1], v[2], v[3], ahead[0] };		\
+		d = v - center;						\
 		d2 = d * d;						\
+		one += d;						\
 		two += d2;						\
 		three += d2 * d;					\
 		quad += d2 * d2;					\
 		next -= v;						\
 		step += next * next;					\
 	}								\
+	s->one += one[0] + one[1] + one[2] + one[3];			\
 	s->two += two[0] + two[1] + two[2] + two[3];			\
 	s->three += three[0] + three[1] + three[2] + three[3];		\
 	s->four += quad[0] + quad[1] + quad[2] + quad[3];		\
@@ -84,39 +83,71 @@ typedef float floats __attribute__((vector_size(16)));
 } while (0)
 #define NEXT_F64(v, i) memcpy(&v, p + (i) * 8, sizeof(v))
 
-LOOPS(plain_f32, , NEXT_F32)
-LOOPS(plain_f64, , NEXT_F64)
+/* The same for big-endian numbers. */
+typedef uint32_t words __attribute__((vector_size(16)));
+typedef uint32_t more_words __attribute__((vector_size(32)));
+typedef uint64_t longs __attribute__((vector_size(32)));
+
+#define SWAPPED(w) ((w) << 24 | ((w) & 0xff00) << 8 |			\
+		    ((w) >> 8 & 0xff00) | (w) >> 24)
+#define NEXT_B32(v, i) do {						\
+	words w;							\
+									\
+	memcpy(&w, p + (i) * 4, sizeof(w));				\
+	w = SWAPPED(w);							\
+	v = __builtin_convertvector((floats)w, four);			\
+} while (0)
+#define NEXT_B64(v, i) do {						\
+	more_words w;							\
+	longs l;							\
+									\
+	memcpy(&w, p + (i) * 8, sizeof(w));				\
+	l = (longs)SWAPPED(w);						\
+	v = (four)(l >> 32 | l << 32);					\
+} while (0)
+
+#define ALL_LOOPS(name, target)						\
+	LOOPS(name##_f32, target, NEXT_F32)				\
+	LOOPS(name##_f64, target, NEXT_F64)				\
+	LOOPS(name##_b32, target, NEXT_B32)				\
+	LOOPS(name##_b64, target, NEXT_B64)
+
+ALL_LOOPS(plain, )
 #ifdef __x86_64__
-LOOPS(avx2_f32, __attribute__((target("avx2"))), NEXT_F32)
-LOOPS(avx2_f64, __attribute__((target("avx2"))), NEXT_F64)
+ALL_LOOPS(avx2, __attribute__((target("avx2"))))
 #endif
 
 static const struct way {
-	double (*total)(const uint8_t *p, size_t n);
-	void (*sums)(const uint8_t *p, size_t n, double mean, struct sums *s);
-} plain[2] = {
-	{ plain_f32_total, plain_f32_sums },
-	{ plain_f64_total, plain_f64_sums },
+	double (*first)(const uint8_t *p);
+	void (*sums)(const uint8_t *p, size_t n, double center,
+		     struct sums *s);
+} plain[2][2] = {			/* is_big, is_double */
+	{ { plain_f32_first, plain_f32_sums },
+	  { plain_f64_first, plain_f64_sums } },
+	{ { plain_b32_first, plain_b32_sums },
+	  { plain_b64_first, plain_b64_sums } },
 }
 #ifdef __x86_64__
-, avx2[2] = {
-	{ avx2_f32_total, avx2_f32_sums },
-	{ avx2_f64_total, avx2_f64_sums },
+, avx2[2][2] = {
+	{ { avx2_f32_first, avx2_f32_sums },
+	  { avx2_f64_first, avx2_f64_sums } },
+	{ { avx2_b32_first, avx2_b32_sums },
+	  { avx2_b64_first, avx2_b64_sums } },
 }
 #endif
 ;
 
 static const struct way *
-choose(bool is_double)
+choose(bool is_big, bool is_double)
 {
 #ifdef __x86_64__
 	if (spw_has_avx2())
-		return &avx2[is_double];
+		return &avx2[is_big][is_double];
 #endif
-	return &plain[is_double];
+	return &plain[is_big][is_double];
 }
 
-/* What is no float of this machine is made one first. */
+/* What is no float is made one first. */
 #define READ(N, T)							\
 	for (i = 0; i < n; i++) {					\
 		uint##N##_t bits;					\
@@ -134,11 +165,7 @@ make_doubles(const struct spw_traits *t, const uint8_t *p, double *x, size_t n)
 {
 	size_t i;
 
-	if (t->kind == SPW_DATA_FLOAT && t->width == 4)
-		READ(32, float)
-	else if (t->kind == SPW_DATA_FLOAT)
-		READ(64, double)
-	else if (t->width == 2)
+	if (t->width == 2)
 		READ(16, int16_t)
 	else if (t->width == 4)
 		READ(32, int32_t)
@@ -150,47 +177,61 @@ make_doubles(const struct spw_traits *t, const uint8_t *p, double *x, size_t n)
 struct numbers {
 	const uint8_t *one, *two;
 	size_t n;
-	bool is_double;
+	bool is_double, is_big;
 };
 
-/* False: not all of them are numbers, or all are the same. */
+/* False: not all of them are numbers, or all are the same.  The center is one
+ * of eight numbers, near enough to the mean for the sums to be exact.
+ */
 static bool
 find_moments(const struct numbers *in, struct moments *ret)
 {
-	const struct way *way = choose(in->is_double);
+	const struct way *way = choose(in->is_big, in->is_double);
+	double center = (way->first(in->one) + way->first(in->two)) / 8;
+	double d, d2, m2, m3, m4;
 	struct sums s = { 0 };
-	double m2, m3;
 
-	ret->mean = (way->total(in->one, in->n) +
-		     way->total(in->two, in->n)) / (2 * (double)in->n);
-	way->sums(in->one, in->n, ret->mean, &s);
-	way->sums(in->two, in->n, ret->mean, &s);
-	m2 = s.two / s.n;
-	m3 = s.three / s.n;
+	way->sums(in->one, in->n, center, &s);
+	way->sums(in->two, in->n, center, &s);
+	d = s.one / s.n;
+	d2 = d * d;
+	m2 = s.two / s.n - d2;
+	m3 = s.three / s.n - 3 * d * (s.two / s.n) + 2 * d * d2;
+	m4 = s.four / s.n - 4 * d * (s.three / s.n) + 6 * d2 * (s.two / s.n) -
+	     3 * d2 * d2;
+	ret->mean = center + d;
 	ret->variance = m2;
 	ret->skewness2 = m3 * m3 / (m2 * m2 * m2);
 	ret->is_left = m3 < 0;
-	ret->kurtosis = s.four / s.n / (m2 * m2);
+	ret->kurtosis = m4 / (m2 * m2);
 	ret->steps = s.step / s.n / m2;
-	return isfinite(ret->kurtosis) && isfinite(ret->skewness2);
+	return m2 > 0 && isfinite(ret->kurtosis) && isfinite(ret->skewness2);
 }
 
 /* By the highest bit, which is the sign in both kinds. */
 static bool
 is_negative(const struct numbers *in)
 {
-	const size_t width = in->is_double ? 8 : 4;
-	unsigned int sign = 0;
+	typedef uint64_t vec __attribute__((vector_size(16)));
+	const uint64_t little = in->is_double ? UINT64_C(1) << 63
+					      : UINT64_C(0x8000000080000000);
+	const uint64_t signs = in->is_big ? bswap_64(little) : little;
+	const size_t bytes = in->n * (in->is_double ? 8 : 4);
+	vec one, two, all = { 0 };
 	size_t i;
 
-	for (i = width - 1; i < in->n * width; i += width)
-		sign |= in->one[i] | in->two[i];
-	return sign & 0x80;
+	for (i = 0; i < bytes; i += sizeof(all)) {
+		memcpy(&one, in->one + i, sizeof(one));
+		memcpy(&two, in->two + i, sizeof(two));
+		all |= one | two;
+	}
+	return (all[0] | all[1]) & signs;
 }
 
 /* A gamma distribution of order k has mean^2 / variance = k and the square of
  * its skewness is 4 / k; order 1 is the exponential one.  From k = 10 or so
- * it is as good as normal.
+ * it is as good as normal.  What seems to be far below 1 are numbers of
+ * several sizes.
  */
 static enum spw_data_shape
 find_skewed(const struct numbers *in, const struct moments *m)
@@ -198,7 +239,8 @@ find_skewed(const struct numbers *in, const struct moments *m)
 	double k = m->mean * m->mean / m->variance;
 	double agreement = m->skewness2 * k / 4;
 
-	if (m->is_left || agreement < 0.2 || agreement > 3 || is_negative(in))
+	if (m->is_left || k < 0.25 || agreement < 0.2 || agreement > 3 ||
+	    is_negative(in))
 		return SPW_SHAPE_OTHER;
 	return k > 0.72 && k < 1.4 ? SPW_SHAPE_EXPONENTIAL : SPW_SHAPE_GAMMA;
 }
@@ -225,15 +267,15 @@ spw_analyze_numbers(const struct spw_sample *s, struct spw_traits *t)
 {
 	const bool is_float = t->kind == SPW_DATA_FLOAT;
 	struct numbers in = { s->one, s->two, is_float ? FLOATS : INTEGERS,
-			      t->width == 8 };
-	double x[2 * FLOATS];
+			      t->width == 8, t->is_big };
+	double x[2 * INTEGERS];
 	struct moments m;
 
-	if (!is_float || t->is_big) {
+	if (!is_float) {
 		make_doubles(t, s->one, x, in.n);
 		make_doubles(t, s->two, x + in.n, in.n);
 		in = (struct numbers){ (uint8_t *)x, (uint8_t *)(x + in.n),
-				       in.n, true };
+				       in.n, true, false };
 	}
 	if (!find_moments(&in, &m)) {
 		t->shape = is_float ? SPW_SHAPE_OTHER : SPW_SHAPE_UNKNOWN;

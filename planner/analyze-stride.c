@@ -12,6 +12,7 @@
  */
 
 #include "planner/analyze-parts.h"
+#include "shm/util.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -114,6 +115,9 @@ static const uint8_t shorts[] = { 1, 2, 3, 4, 6, 8, 12, 16 };
 /* Of 512 equal bytes, noise has 2 and seldom more than 8. */
 enum { NOTICED = 16 };
 
+/* The mean of 2 such counts, or of 8, seldom reaches 5. */
+enum { FAINT = 5 * 168 };
+
 /* Is a count not clearly less than the best: by a fifth of what there is, or
  * by three times what chance does to it?
  */
@@ -141,6 +145,31 @@ is_regular(const unsigned int both[17], unsigned int element)
 	return element > 1 && least >= between;
 }
 
+/* Of 16-bit numbers the high byte may be one of many, so that hardly more
+ * comes back after any one distance than in noise; but after all multiples of
+ * an element together it does.  0: no such element.
+ */
+static unsigned int
+find_faint(const unsigned int both[17])
+{
+	const unsigned int eights = both[8] + both[16];
+	const unsigned int fours = eights + both[4] + both[12];
+	const unsigned int twos = fours + both[2] + both[6] + both[10] +
+				  both[14];
+	unsigned int all = twos, d;
+	int more[3];			/* than in between, in 1 / 168 */
+
+	for (d = 1; d < 16; d += 2)
+		all += both[d];
+	more[0] = 21 * (int)twos - 21 * (int)(all - twos);
+	more[1] = 42 * (int)fours - 14 * (int)(all - fours);
+	more[2] = 84 * (int)eights - 12 * (int)(all - eights);
+	if (SPW_MAX(SPW_MAX(more[0], more[1]), more[2]) < FAINT)
+		return 0;
+	return more[2] > more[1] && more[2] > more[0] ? 8 :
+	       more[1] > more[0] ? 4 : 2;
+}
+
 /* The shortest that comes near the best.  False: nothing comes back, or not
  * regularly.
  */
@@ -162,11 +191,16 @@ find_short(struct search *s)
 	for (i = 0; i < ARRAY_LEN(shorts); i++)
 		if (both[shorts[i]] > s->best)
 			s->best = both[shorts[i]];
-	if (s->best < s->least + NOTICED && s->best < 2 * SEEN / 4)
+	if (s->best >= s->least + NOTICED || s->best >= 2 * SEEN / 4) {
+		for (i = 0; !is_near(s, both[shorts[i]]); i++)
+			;
+		s->found = shorts[i];
+	}
+	if (s->found <= 1 && s->best < 2 * SEEN / 8 &&
+	    (d = find_faint(both)))
+		s->found = d;
+	if (!s->found)
 		return false;
-	for (i = 0; !is_near(s, both[shorts[i]]); i++)
-		;
-	s->found = shorts[i];
 	s->in_one = one[s->found - 1];
 	s->in_both = both[s->found];
 	return is_regular(both, s->found);
@@ -250,4 +284,64 @@ spw_analyze_stride(const struct spw_sample *sample)
 	if (!agrees && s.found <= 16)
 		find_long(&s, 5, 1, 255);
 	return s.found;
+}
+
+/* Records of floats alone have no byte that returns, but fields of their own
+ * size.  So the exponents of two windows, which are bytes here, are held
+ * against those some numbers later: how many are the same, or next to it?
+ */
+enum { EXPONENTS = WINDOW / 4, HELD = 96, LAGS = 63 };
+
+static uint8_t
+exponent_at(const uint8_t *p, const struct spw_traits *t)
+{
+	const uint8_t *high = t->is_big ? p : p + t->width - 1;
+	const uint8_t *low = t->is_big ? p + 1 : high - 1;
+	int e;
+
+	if (t->width == 4)
+		return (uint8_t)((*high & 0x7f) << 1 | *low >> 7);
+	e = ((*high & 0x7f) << 4 | *low >> 4) - 896;	/* 1 is 1023 */
+	return (uint8_t)(e < 0 ? 0 : e > UINT8_MAX ? UINT8_MAX : e);
+}
+
+static unsigned int
+count_near(const uint8_t *p, unsigned int lag)
+{
+	typedef uint8_t vec __attribute__((vector_size(16)));
+	vec a, b, sum = { 0 };
+	size_t i;
+
+	for (i = 0; i < HELD; i += 16) {
+		memcpy(&a, p + i, 16);
+		memcpy(&b, p + i + lag, 16);
+		sum -= (vec)((vec)(a - b + 1) < 3);
+	}
+	return add_16((const uint8_t *)&sum);
+}
+
+unsigned int
+spw_analyze_record(const struct spw_sample *s, const struct spw_traits *t)
+{
+	const unsigned int n = WINDOW / t->width;
+	const unsigned int lags = SPW_MIN(LAGS, n - HELD - 1);
+	unsigned int near[LAGS + 1], lag, most = 0, least = 2 * HELD;
+	uint8_t e[2][EXPONENTS];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		e[0][i] = exponent_at(s->one + i * t->width, t);
+		e[1][i] = exponent_at(s->two + i * t->width, t);
+	}
+	for (lag = 1; lag <= lags; lag++) {
+		near[lag] = count_near(e[0], lag) + count_near(e[1], lag);
+		most = SPW_MAX(most, near[lag]);
+		least = SPW_MIN(least, near[lag]);
+	}
+	/* of 192, chance makes them differ by some 35 at most */
+	if (most < least + HELD / 2)
+		return 0;
+	for (lag = 1; near[lag] + HELD / 6 < most; lag++)
+		;
+	return lag > 1 ? lag * t->width : 0;
 }

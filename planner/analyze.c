@@ -84,30 +84,76 @@ is_pages(const struct spw_sample *s, size_t n)
 	       !memcmp(s->two, s->two + PAGE, LINE);
 }
 
-/* Bytes that no text has are rare in text, those of ASCII are most of it, and
- * words end somewhere.  Reads n bytes, a multiple of 16, at most 255 * 16.
- */
-static bool
-is_text(const uint8_t *p, size_t n)
+/* Of n bytes, a multiple of 16 and at most 255 * 16. */
+struct letters {
+	unsigned int control;		/* that no text has */
+	unsigned int ascii;		/* that print, and ends of lines */
+	unsigned int blank;
+	unsigned int alnum;
+};
+
+static void
+count_letters(const uint8_t *p, size_t n, struct letters *ret)
 {
 	typedef uint8_t vec __attribute__((vector_size(16)));
-	vec v, controls = { 0 }, letters = { 0 }, blanks = { 0 };
-	unsigned int control = 0, letter = 0, blank = 0;
+	vec v, low, controls = { 0 }, ascii = { 0 }, blanks = { 0 };
+	vec alnums = { 0 };
 	size_t i;
 
 	for (i = 0; i < n; i += 16) {
 		memcpy(&v, p + i, 16);
+		low = v | 32;			/* a capital made small */
 		blanks -= (vec)(v == 9) | (vec)(v == 10) | (vec)(v == 32);
 		controls -= (vec)(v < 32) & ~(vec)(v == 9) & ~(vec)(v == 10) &
 			    ~(vec)(v == 13);
-		letters -= (vec)(v - 32 < 95) | (vec)(v == 10);
+		ascii -= (vec)(v - 32 < 95) | (vec)(v == 10);
+		alnums -= (vec)(v - '0' < 10) | (vec)(low - 'a' < 26);
 	}
+	*ret = (struct letters){ .control = 0 };
 	for (i = 0; i < 16; i++) {
-		control += controls[i];
-		letter += letters[i];
-		blank += blanks[i];
+		ret->control += controls[i];
+		ret->ascii += ascii[i];
+		ret->blank += blanks[i];
+		ret->alnum += alnums[i];
 	}
-	return control * 64 <= n && letter * 4 >= n * 3 && blank;
+}
+
+/* Letters of several bytes, each with the bytes that its first one asks for.
+ * What is cut at either end is not looked at.
+ */
+static bool
+is_utf8(const uint8_t *p, size_t n)
+{
+	size_t i = 0, more;
+
+	while (i < 3 && (p[i] & 0xc0) == 0x80)
+		i++;
+	for (; i + 4 <= n; i += 1 + more) {
+		more = p[i] < 0x80 ? 0 : p[i] < 0xc2 ? 4 : p[i] < 0xe0 ? 1 :
+		       p[i] < 0xf0 ? 2 : p[i] < 0xf5 ? 3 : 4;
+		if (more == 4)
+			return false;
+		for (size_t k = 1; k <= more; k++)
+			if ((p[i + k] & 0xc0) != 0x80)
+				return false;
+	}
+	return true;
+}
+
+/* Bytes that no text has are rare in text.  The rest are those of ASCII, and
+ * words end somewhere or are most of it; or they are letters of others.
+ */
+static bool
+is_text(const uint8_t *p, size_t n)
+{
+	struct letters l;
+
+	count_letters(p, n, &l);
+	if (l.control * 64 > n)
+		return false;
+	if (l.ascii * 4 < n * 3)
+		return is_utf8(p, n);
+	return l.blank || l.alnum * 2 >= n;
 }
 
 /* How values look as numbers: every other one, since they may be halves. */
@@ -243,6 +289,13 @@ kind_of(const struct look *l)
 	return 0;
 }
 
+/* Noise has one in eight exponents near the largest. */
+static bool
+is_float(const struct look *l)
+{
+	return nearly_all(l->half[0].floats + l->half[1].floats, 4 * LOOKED);
+}
+
 /* Are both halves of 8 bytes numbers of their own?  A high half that stays
  * the same is no number.
  */
@@ -291,17 +344,54 @@ find_numbers(const struct spw_sample *s, unsigned int stride, bool is_big,
  * 4 bytes or 8 does not matter, as long as those in the middle are not asked.
  */
 static bool
-is_big_endian(const struct spw_sample *s, unsigned int stride)
+is_big_endian(const struct spw_sample *s, unsigned int stride,
+	      unsigned int bytes)
 {
 	const unsigned int width = stride % 8 == 0 ? 8 : stride % 4 ? 2 : 4;
 	const uint8_t *p = s->one, *high = p + width - 1;
 	unsigned int i, first = 0, last = 0;
 
-	for (i = 0; i < SEEN / 2; i += width) {
+	for (i = 0; i < bytes; i += width) {
 		first += p[i] == p[i + stride];
 		last += high[i] == high[i + stride];
 	}
 	return first > last;
+}
+
+/* Floats of either order are floats; integers are what their bytes say.  A few
+ * of these tell which order is to be tried first.
+ */
+static void
+find_either(const struct spw_sample *s, unsigned int stride,
+	    struct spw_traits *t)
+{
+	if (is_big_endian(s, stride, SEEN / 8)) {
+		find_numbers(s, stride, true, t);
+		if (t->kind == SPW_DATA_FLOAT)
+			return;
+	}
+	find_numbers(s, stride, false, t);
+	if (t->kind != SPW_DATA_FLOAT && is_big_endian(s, stride, SEEN / 2))
+		find_numbers(s, stride, true, t);
+}
+
+/* In what looks like noise, exponents may still be those of numbers. */
+static void
+find_floats(const struct spw_sample *s, struct spw_traits *t)
+{
+	struct look look;
+
+	t->kind = SPW_DATA_FLOAT;
+	t->width = 8;
+	look_at(s, 8, false, &look);
+	if (is_float(&look))
+		return;
+	t->width = 4;
+	look_at(s, 4, false, &look);
+	if (is_float(&look))
+		return;
+	t->kind = SPW_DATA_PACKED;
+	t->width = 0;
 }
 
 static void
@@ -310,7 +400,7 @@ find_kind(const struct spw_sample *s, struct spw_traits *t)
 	unsigned int stride = spw_analyze_stride(s);
 
 	if (!stride) {
-		t->kind = SPW_DATA_PACKED;
+		find_floats(s, t);
 		return;
 	}
 	if (stride == 8)
@@ -318,13 +408,10 @@ find_kind(const struct spw_sample *s, struct spw_traits *t)
 	if (stride == 2) {
 		t->kind = SPW_DATA_INTEGER;
 		t->width = 2;
-		t->is_big = is_big_endian(s, stride);
+		t->is_big = is_big_endian(s, stride, SEEN / 2);
 	}
 	if (stride % 4 == 0)
-		find_numbers(s, stride, false, t);
-	if (stride % 4 == 0 && t->kind != SPW_DATA_FLOAT &&
-	    is_big_endian(s, stride))
-		find_numbers(s, stride, true, t);
+		find_either(s, stride, t);
 	if (!t->kind) {
 		t->kind = SPW_DATA_BYTES;
 		t->width = t->is_big = 0;
@@ -376,6 +463,19 @@ is_array(const struct spw_traits *t)
 	       (t->width == 4 || t->width == 8);
 }
 
+/* Floats of no one distribution, one unlike the next: fields of records. */
+static void
+find_record(const struct spw_sample *s, struct spw_traits *t)
+{
+	unsigned int stride = spw_analyze_record(s, t);
+
+	if (!stride)
+		return;
+	t->stride = (uint8_t)stride;
+	t->shape = SPW_SHAPE_UNKNOWN;
+	t->steps = 0;
+}
+
 void
 spw_analyze(const void *data, size_t n, uint64_t offset,
 	    const struct spw_traits *label, struct spw_traits *ret_traits)
@@ -392,6 +492,8 @@ spw_analyze(const void *data, size_t n, uint64_t offset,
 		find_kind(&s, &t);
 	if (n >= WINDOW && is_array(&t))
 		spw_analyze_numbers(&s, &t);
+	if (!is_known && t.shape == SPW_SHAPE_OTHER && t.steps == 1)
+		find_record(&s, &t);
 	*ret_traits = t;
 }
 

@@ -28,14 +28,19 @@ struct call {
 	_Alignas(max_align_t) char arg[SPW_ASIDE_MAX];
 };
 
+enum { HURRY_MS = 1000, SLICE_MS = 100 };
+
 struct spw_aside {
 	struct spw_crew *crew;
+	bool (*hurries)(void *arg);
+	void *arg;
 	struct call *late;
 	unsigned nlate;
 };
 
 int
-spw_aside_new(struct spw_aside **ret_aside)
+spw_aside_new(bool (*hurries)(void *arg), void *arg,
+	      struct spw_aside **ret_aside)
 {
 	struct spw_aside *a = calloc(1, sizeof(*a));
 	int r = a ? spw_crew_new(SPW_CREW_HANDS, &a->crew) : -ENOMEM;
@@ -44,6 +49,8 @@ spw_aside_new(struct spw_aside **ret_aside)
 		free(a);
 		return r;
 	}
+	a->hurries = hurries;
+	a->arg = arg;
 	*ret_aside = a;
 	return 0;
 }
@@ -95,16 +102,17 @@ is_stalled(const struct spw_aside *a, uint64_t dev)
 static bool
 wait_for(struct spw_aside *a, const struct call *c)
 {
-	int64_t now = spw_now_ms(), until = now + SPW_ASIDE_MS;
+	int64_t began = spw_now_ms(), now = began;
 
-	for (; now < until; now = spw_now_ms()) {
-		struct spw_job *job = spw_crew_reap(a->crew,
-						    (int)(until - now));
+	for (; now - began < SPW_ASIDE_MS; now = spw_now_ms()) {
+		struct spw_job *job = spw_crew_reap(a->crew, SLICE_MS);
 
 		if (job == &c->job)
 			return true;
 		if (job)
 			end_late(a, (struct call *)job);
+		else if (now - began >= HURRY_MS && a->hurries(a->arg))
+			break;
 	}
 	return false;
 }

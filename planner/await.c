@@ -21,6 +21,11 @@
  *		were packing for it.
  *
  * As soon as anything comes back from it, it is a tier like the others again.
+ *
+ * Nor must one that is slow keep the others idle. A tier has no more than keeps
+ * it busy until the next look at it; what else is packed for it waits here, in
+ * its queue. The planner counts that, so that others get what comes next as
+ * soon as they are quicker.
  */
 #include <errno.h>
 
@@ -32,6 +37,8 @@
 enum {
 	SHUN_MS = 1000, FULL_MS = 100, STAMP_MS = 1000,
 	PACK_MS = 1000,			/* a worker rings long before that */
+	PLACES = 2,			/* that a tier has in any case */
+	BUSY_NS = 50000000,		/* more, if it takes no longer */
 };
 
 static void
@@ -46,6 +53,9 @@ note_end(struct spw_drainer *d, struct spw_down *down)
 		/* Younger ones may be there already. */
 		if (down->o.cut != UINT64_MAX)
 			d->homes[down->file].doubtful = true;
+		/* And it may be there in the end, or some day. */
+		if (down->sent)
+			d->homes[down->file].dropped = true;
 	} else {
 		atomic_fetch_add(&seg->requests_down, 1);
 		atomic_fetch_add(&seg->bytes_down, down->o.length);
@@ -56,15 +66,43 @@ note_end(struct spw_drainer *d, struct spw_down *down)
 	down->over(d, down);
 }
 
+/* What one object keeps the tier busy for. */
+static void
+note_pace(struct spw_level *l, const struct spw_down *down)
+{
+	int64_t took = down->x.ended - SPW_MAX(down->sent_ns, l->ended);
+
+	l->ended = down->x.ended;
+	l->pace += (SPW_MAX(took, 0) - l->pace) / 4;
+}
+
+static bool
+has_place(const struct spw_level *l)
+{
+	return !l->cleaning && (l->sent < PLACES ||
+				(l->sent < SPW_DOWN_DEPTH &&
+				 l->sent * l->pace < BUSY_NS));
+}
+
+bool
+spw_await_is_free(const struct spw_level *l)
+{
+	return !l->waiting && has_place(l);
+}
+
 static void
 end(struct spw_drainer *d, struct spw_level *l, struct spw_transfer *x)
 {
 	struct spw_down *down = x->user;
 
-	if (x->up) {
+	if (x->up && x->user)
+		spw_ahead_over(l, x->user);
+	else if (x->up)
 		l->reading = false;
+	if (x->up)
 		return;
-	}
+	l->sent--;
+	note_pace(l, down);
 	if (!down->late) {
 		down->err = x->err;
 		note_end(d, down);
@@ -75,6 +113,19 @@ end(struct spw_drainer *d, struct spw_level *l, struct spw_transfer *x)
 	down->busy = down->sent = down->late = false;
 }
 
+/* It will not be sent. */
+static void
+fail(struct spw_drainer *d, struct spw_down *down, int err)
+{
+	struct spw_level *l = &d->store->level[down->tier];
+
+	l->reserved -= down->reserved;
+	l->waiting -= down->waits;
+	down->err = err;
+	note_end(d, down);
+	down->busy = down->waits = false;
+}
+
 static void
 give_up(struct spw_drainer *d, uint32_t level)
 {
@@ -83,11 +134,57 @@ give_up(struct spw_drainer *d, uint32_t level)
 	for (uint32_t i = 0; i < s->ndown; i++) {
 		struct spw_down *down = &s->down[i];
 
-		if (!down->sent || down->late || down->tier != level)
+		if (down->tier != level || down->late)
 			continue;
-		down->late = true;
-		down->err = -ETIMEDOUT;
-		note_end(d, down);
+		if (down->waits) {
+			fail(d, down, -ETIMEDOUT);
+		} else if (down->sent) {
+			down->late = true;
+			down->err = -ETIMEDOUT;
+			note_end(d, down);
+		}
+	}
+}
+
+/* Who asks for fsync is not to wait for a queue. */
+void
+spw_await_place(struct spw_drainer *d, struct spw_down *down)
+{
+	struct spw_level *l = &d->store->level[down->tier];
+
+	down->waits = !spw_await_is_free(l) && down->nblocks;
+	l->waiting += down->waits;
+	if (!down->waits)
+		spw_store_send(d, down);
+}
+
+static struct spw_down *
+first_waiting(struct spw_store *s, uint32_t level)
+{
+	struct spw_down *first = NULL;
+
+	for (uint32_t i = 0; i < s->ndown; i++) {
+		struct spw_down *down = &s->down[i];
+
+		if (down->waits && down->tier == level &&
+		    (!first || down->o.seq < first->o.seq))
+			first = down;
+	}
+	return first;
+}
+
+/* all: also where there is no place. */
+static void
+send_waiting(struct spw_drainer *d, uint32_t level, bool all)
+{
+	struct spw_level *l = &d->store->level[level];
+
+	while (l->waiting && !l->deaf && (all || has_place(l))) {
+		struct spw_down *down = first_waiting(d->store, level);
+
+		down->waits = false;
+		l->waiting--;
+		spw_store_send(d, down);
 	}
 }
 
@@ -105,17 +202,14 @@ send_packed(struct spw_drainer *d)
 	struct spw_down *down;
 
 	while ((down = (struct spw_down *)spw_pack_reap(&s->crew))) {
-		struct spw_level *l = &s->level[down->tier];
+		int err = s->level[down->tier].deaf ? -ETIMEDOUT
+			  : (int)SPW_MIN(down->pack.stored, 0);
 
-		l->reserved -= down->reserved;
-		down->err = l->deaf ? -ETIMEDOUT
-				    : (int)SPW_MIN(down->pack.stored, 0);
-		if (!down->err) {
-			spw_store_send(d, down);
-			continue;
-		}
-		note_end(d, down);
-		down->busy = false;
+		spw_advice_packed(d, down);
+		if (err)
+			fail(d, down, err);
+		else
+			spw_await_place(d, down);
 	}
 }
 
@@ -137,6 +231,8 @@ collect(struct spw_drainer *d)
 			end(d, l, x);
 		if (l->deaf)
 			give_up(d, i);
+		else
+			send_waiting(d, i, false);
 	}
 }
 
@@ -179,40 +275,77 @@ spw_store_reap(struct spw_drainer *d, bool wait)
 		;
 }
 
-/* Those that are late do not count: their tier is not to take all of them. */
+bool
+spw_store_await(struct spw_drainer *d)
+{
+	return d->store && is_any_down(d->store) && await(d);
+}
+
+uint32_t
+spw_store_moving(const struct spw_drainer *d, const uint64_t *of, uint64_t seq)
+{
+	const struct spw_store *s = d->store;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; s && i < s->ndown; i++) {
+		const struct spw_down *down = &s->down[i];
+
+		if (down->busy && !down->late && down->o.seq <= seq &&
+		    (!of || of[down->file / 64] >> down->file % 64 & 1))
+			n += down->nblocks;
+	}
+	return n;
+}
+
 static struct spw_down *
 find_free(struct spw_store *s)
 {
-	struct spw_down *down = NULL;
-	uint32_t busy = 0;
+	for (uint32_t i = 0; i < s->ndown; i++)
+		if (!s->down[i].busy)
+			return &s->down[i];
+	return NULL;
+}
+
+/* Workers have enough to do, or tiers have. What is chosen later is chosen
+ * better. */
+bool
+spw_store_is_laden(const struct spw_drainer *d)
+{
+	const struct spw_store *s = d->store;
+	uint32_t packing = 0, waiting = 0;
 
 	for (uint32_t i = 0; i < s->ndown; i++) {
-		if (!s->down[i].busy)
-			down = &s->down[i];
-		else
-			busy += !s->down[i].late;
+		waiting += s->down[i].waits;
+		packing += s->down[i].busy && !s->down[i].sent &&
+			   !s->down[i].waits;
 	}
-	return busy < SPW_DOWN_DEPTH ? down : NULL;
+	return packing > s->crew.npackers + 1 ||
+	       waiting >= SPW_QUEUE_DEPTH * s->nlevels;
 }
 
 struct spw_down *
-spw_store_begin(struct spw_drainer *d)
+spw_store_begin(struct spw_drainer *d, bool wait)
 {
 	struct spw_down *down;
 
-	while (!(down = find_free(d->store)))
+	collect(d);			/* what is packed goes on meanwhile */
+	if (!wait && spw_store_is_laden(d))
+		return NULL;
+	while (!(down = find_free(d->store)) && wait)
 		(void)await(d);
+	if (!down)
+		return NULL;
 	down->busy = true;
-	down->sent = false;
+	down->sent = down->waits = false;
 	down->nblocks = 0;
 	return down;
 }
 
 /* What has been put until now. */
 static bool
-begin_sync(struct spw_level *l)
+begin_sync(struct spw_level *l, struct spw_apart_then then)
 {
-	if (!l->unsynced || l->deaf || !spw_apart_sync(l->tier))
+	if (!l->unsynced || l->deaf || !spw_apart_sync(l->tier, then))
 		return false;
 	l->unsynced = false;
 	return true;
@@ -250,19 +383,41 @@ is_any_syncing(struct spw_drainer *d)
 	return any;
 }
 
-int
-spw_store_sync(struct spw_drainer *d)
+/* The one tier that has something to sync; SPW_NONE: there are others. */
+static uint32_t
+find_only(const struct spw_store *s)
 {
+	uint32_t only = SPW_NONE, n = 0;
+
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		if (s->level[i].unsynced) {
+			only = i;
+			n++;
+		}
+	return n == 1 ? only : SPW_NONE;
+}
+
+int
+spw_store_sync_then(struct spw_drainer *d, struct spw_apart_then then,
+		    bool *ret_done)
+{
+	const struct spw_apart_then nothing = { 0 };
 	struct spw_store *s = d->store;
+	uint32_t only;
 	int err = 0;
 
 	collect(d);
 	while (s->crew.under_way && await(d))
 		;
 	for (uint32_t i = 0; i < s->nlevels; i++)
-		s->level[i].syncing = begin_sync(&s->level[i]);
+		send_waiting(d, i, true);
+	only = find_only(s);
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		s->level[i].syncing = begin_sync(&s->level[i], i == only ?
+						 then : nothing);
 	while (is_any_syncing(d))
 		(void)await(d);
+	*ret_done = only != SPW_NONE && spw_apart_recall(s->level[only].tier);
 	spw_store_reap(d, true);	/* of tiers that were not asked */
 	for (uint32_t i = 0; i < s->nlevels && !err; i++)
 		if (s->level[i].unsynced)
@@ -274,6 +429,15 @@ spw_store_sync(struct spw_drainer *d)
 		spw_marks_retire(d);
 	}
 	return err;
+}
+
+int
+spw_store_sync(struct spw_drainer *d)
+{
+	const struct spw_apart_then nothing = { 0 };
+	bool done;
+
+	return spw_store_sync_then(d, nothing, &done);
 }
 
 bool
@@ -294,12 +458,19 @@ spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 {
 	uint64_t skip = at % SPW_TIER_ALIGN;
 	uint32_t level;
+	struct spw_ahead *a;
 	struct spw_level *l;
 	int64_t began;
 
 	collect(d);
 	level = d->store->held[held].tier;
 	l = &d->store->level[level];
+	while ((a = spw_ahead_find(d, held, at, len)) && a->flying && !l->deaf)
+		(void)await(d);
+	if (a && !a->flying) {
+		*ret_bytes = spw_ahead_take(a, at, len);
+		return 0;
+	}
 	if (l->reading || l->deaf)
 		return -EINPROGRESS;
 	/* From a multiple on: a tier reads it to where it belongs. */
@@ -324,11 +495,15 @@ spw_await_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 {
 	struct spw_level *l = &d->store->level[level];
 
-	spw_store_reap(d, true);
-	if (l->deaf || !spw_apart_clean(l->tier, bytes))
-		return;
-	while (spw_apart_is_cleaning(l->tier) && !l->deaf)
-		(void)await(d);
+	/* It moves what it has: we have to know of all that. */
+	l->cleaning = true;
+	while ((l->sent || l->flying) && !l->deaf && await(d))
+		;
+	if (!l->sent && !l->flying && !l->deaf &&
+	    spw_apart_clean(l->tier, bytes))
+		while (spw_apart_is_cleaning(l->tier) && !l->deaf)
+			(void)await(d);
+	l->cleaning = false;
 }
 
 bool

@@ -188,6 +188,7 @@ bring_row(struct spw_drainer *d, uint32_t chunk, uint32_t *went)
 	atomic_fetch_add(&f->inflight, 1);
 	if (atomic_load(&f->hold)) {
 		atomic_fetch_sub(&f->inflight, 1);
+		spw_postpone(d, file);
 		l->busy = false;
 		return false;
 	}
@@ -266,25 +267,108 @@ is_any_busy(struct spw_drainer *d)
 	return false;
 }
 
-/* All that was asked for: rows of many chunks are under way together. A chunk
- * that was busy is looked at once more afterwards. */
-static uint32_t
-bring_asked(struct spw_drainer *d)
+static bool
+is_any_asked(const struct spw_drainer *d)
 {
-	uint32_t went = 0, before;
+	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
+		if (d->asked[w])
+			return true;
+	return false;
+}
+
+static void
+list_chunk(struct spw_drainer *d, uint32_t chunk, uint32_t *n)
+{
+	if (is_wanted(d, chunk, true))
+		d->store->errands[(*n)++] = chunk;
+}
+
+/* By number, from the first on, until all that the file has were seen: most
+ * files have no gaps. False: more numbers than looks. */
+static bool
+list_file(struct spw_drainer *d, uint32_t file, uint32_t *looks, uint32_t *n)
+{
+	struct spw_map *map = d->map;
+	const struct spw_file *f = &map->files[file];
+	uint32_t unseen = atomic_load(&f->nchunks);
+
+	for (uint64_t number = 0; unseen && *looks; number++, --*looks) {
+		uint32_t chunk = spw_below_chunk(map, file, f->gen, number);
+
+		if (chunk == SPW_NONE)
+			continue;
+		list_chunk(d, chunk, n);
+		unseen--;
+	}
+	return !unseen;
+}
+
+/* Chunks of files that were asked for. Looking at all there are is the last
+ * resort: there may be millions, of others. */
+static uint32_t
+list_asked(struct spw_drainer *d)
+{
+	uint32_t ready = spw_chunks_ready(d->map), looks = ready, n = 0;
+	bool all = true;
+
+	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
+		for (uint64_t bits = d->asked[w]; bits && all;
+		     bits &= bits - 1)
+			all = list_file(d, w * 64 + (uint32_t)
+					__builtin_ctzll(bits), &looks, &n);
+	if (all)
+		return n;
+	n = 0;
+	for (uint32_t i = 0; i < ready; i++)
+		list_chunk(d, i, &n);
+	return n;
+}
+
+/* Rows of many chunks are under way together. A chunk that was busy is looked
+ * at once more afterwards. */
+static uint32_t
+bring_listed(struct spw_drainer *d, uint32_t n)
+{
+	uint32_t *list = d->store->errands, went = 0, before, left;
 	bool busy;
 
 	do {
 		busy = is_any_busy(d);
 		before = went;
-		for (uint32_t i = 0; i < spw_chunks_ready(d->map); i++)
-			went += bring_chunk(d, i, true);
+		left = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			went += bring_chunk(d, list[i], true);
+			if (is_wanted(d, list[i], true))
+				list[left++] = list[i];
+		}
+		n = left;
 		if (busy && went == before) {
 			(void)spw_task_reap(d, PATIENCE_MS);
 			spw_attend(d);
 		}
-	} while (went > before || busy);
+	} while (n && (went > before || busy));
 	return went;
+}
+
+/* All that was asked for, what is on its way down included. */
+static uint32_t
+bring_asked(struct spw_drainer *d)
+{
+	/* What was dirty as the pass began went home, or down before now. */
+	uint64_t seq = atomic_load(&d->map->seg->sequence);
+	uint32_t went = 0, some, moving;
+
+	for (;;) {
+		moving = spw_store_moving(d, d->asked, seq);
+		some = bring_listed(d, list_asked(d));
+		went += some;
+		if (!some && !moving)
+			return went;
+		if (!some) {
+			(void)spw_task_reap(d, PATIENCE_MS);
+			spw_attend(d);
+		}
+	}
 }
 
 static uint32_t
@@ -302,11 +386,16 @@ bring_some(struct spw_drainer *d)
 uint32_t
 spw_bring(struct spw_drainer *d, bool asked)
 {
-	uint32_t went;
+	uint32_t went = 0;
 
 	if (!d->store)
 		return 0;
-	went = asked ? bring_asked(d) : bring_some(d);
+	/* Somebody may have asked just before an ordinary pass: it answers him,
+	 * so it brings all that he waits for. */
+	if (is_any_asked(d))
+		went = bring_asked(d);
+	if (!asked)
+		went += bring_some(d);
 	spw_runs_wait(d);
 	spw_store_sweep(d);
 	return went;

@@ -141,7 +141,7 @@ weigh_choices(struct spw_search *s)
 	const struct spw_costs *costs = s->costs;
 	double busy = s->ch->weights.compress * SPW_QUANTUM;
 	const struct spw_slopes_weights w = {
-		.busy = busy, .now = s->ch->overlap ? 0 : busy,
+		.busy = busy, .now = s->ch->overlap ? SPW_SHADED * busy : busy,
 		.later = s->ch->weights.decompress * SPW_QUANTUM,
 	};
 

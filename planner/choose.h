@@ -12,8 +12,10 @@
  * time.  This is the cost of HCompress (eq. 4) with one change: the time to
  * move the stored bytes counts in full.  There it is cut only by wr of what
  * packing saves, so that with wr = 0 packing could never pay.  Where packing
- * and writing overlap, the larger of the two counts for wc.  The price is what
- * others will have to pay who find no room because of a byte kept here.
+ * and writing overlap, the larger of the two counts for wc, and SPW_SHADED of
+ * packing: it takes processors that others could use, so of two that store the
+ * same the quicker one is better.  The price is what others will have to pay
+ * who find no room because of a byte kept here.
  *
  * A plan is the cheapest set of pieces such that
  *
@@ -41,6 +43,7 @@
 #include "shm/util.h"
 
 #define SPW_CHOOSE_TIERS 17		/* those one can name, and home */
+#define SPW_SHADED 0.25
 #define SPW_CHOICES_ALL UINT64_MAX
 #define SPW_CHOICES_RAW UINT64_C(1)
 

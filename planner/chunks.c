@@ -12,8 +12,7 @@
 uint32_t
 spw_chunks_ready(const struct spw_map *map)
 {
-	return SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_CHUNKS].ready),
-		       map->counts[SPW_POOL_CHUNKS]);
+	return spw_seg_ready(map, SPW_POOL_CHUNKS);
 }
 
 bool
@@ -25,14 +24,22 @@ spw_chunks_are_short(const struct spw_map *map)
 	       (count - spw_chunks_ready(map)) < count / 8;
 }
 
+uint32_t
+spw_chunk_file(const struct spw_map *map, uint32_t chunk)
+{
+	const struct spw_chunk *c = &map->chunks[chunk];
+	uint32_t file = spw_glance32(&c->file);
+
+	return atomic_load(&map->owners[SPW_POOL_CHUNKS][chunk]) &
+	       SPW_IN_USE && file < map->counts[SPW_POOL_FILES] &&
+	       spw_glance32(&c->file_gen) ==
+	       spw_glance32(&map->files[file].gen) ? file : SPW_NONE;
+}
+
 bool
 spw_chunk_is_used(const struct spw_map *map, uint32_t chunk)
 {
-	const struct spw_chunk *c = &map->chunks[chunk];
-
-	return atomic_load(&map->owners[SPW_POOL_CHUNKS][chunk]) &
-	       SPW_IN_USE && c->file < map->counts[SPW_POOL_FILES] &&
-	       c->file_gen == map->files[c->file].gen;
+	return spw_chunk_file(map, chunk) != SPW_NONE;
 }
 
 bool
@@ -165,8 +172,9 @@ void
 spw_chunks_recycle(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
 
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++)
+	for (uint32_t i = 0; i < ready; i++)
 		if (atomic_load(&map->owners[SPW_POOL_FILES][i]) &
 		    SPW_IN_USE && atomic_load(&map->files[i].nchunks))
 			recycle_file(d, i);
@@ -178,11 +186,12 @@ static void
 recount(struct spw_drainer *d, uint32_t *count)
 {
 	struct spw_map *map = d->map;
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
 
 	for (uint32_t i = 0; i < spw_chunks_ready(map); i++)
 		if (spw_chunk_is_used(map, i))
 			count[map->chunks[i].file]++;
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++)
+	for (uint32_t i = 0; i < ready; i++)
 		if (atomic_load(&map->files[i].nchunks) != count[i])
 			atomic_store(&map->files[i].nchunks, count[i]);
 }

@@ -25,6 +25,10 @@ bool spw_chunks_are_short(const struct spw_map *map);
 /* The chunk counts: in use, and of a file that is there. */
 bool spw_chunk_is_used(const struct spw_map *map, uint32_t chunk);
 
+/* The file that it is of, or SPW_NONE. Others than the drainer use the index
+ * that they were told: the chunk may be another's when they look again. */
+uint32_t spw_chunk_file(const struct spw_map *map, uint32_t chunk);
+
 bool spw_chunk_is_empty(const struct spw_chunk *c);
 
 static inline bool

@@ -9,6 +9,7 @@
 #include "planner/advice.h"
 #include "planner/aside.h"
 #include "planner/chunks.h"
+#include "planner/lasting.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -20,7 +21,9 @@
 
 enum {
 	FENCE_US = 2000,		/* between looks at the fence */
-	SLICE_MS = 10,			/* between looks while it waits */
+	SLICE_MS = 10,			/* between looks while it waits, */
+	MOVING_MS = 1,			/* and while blocks go down */
+	TURN_MS = 2,			/* between looks at all the rest */
 	TIDY_MS = 250,			/* between looks for the dead */
 	STUCK_MS = 5000,		/* finish gives up after this long */
 	WINDOW_MIN = 4096, WINDOW_MAX = 65536,	/* slots: 16 to 256 MiB */
@@ -69,8 +72,10 @@ release(struct spw_drainer *d)
 	free(d->tickets);
 	free(d->sync_found);
 	free(d->syncing);
+	free(d->joining);
 	free(d->sync_tickets);
 	free(d->sync_errs);
+	free(d->answers);
 	free(d);
 }
 
@@ -93,13 +98,16 @@ allocate(struct spw_map *map)
 	d->sync_found = calloc(map->counts[SPW_POOL_BLOCKS],
 			       sizeof(*d->sync_found));
 	d->syncing = calloc(nfiles / 64, sizeof(*d->syncing));
+	d->joining = calloc(nfiles / 64, sizeof(*d->joining));
 	d->sync_tickets = calloc(nfiles, sizeof(*d->sync_tickets));
 	d->sync_errs = calloc(nfiles, sizeof(*d->sync_errs));
+	d->answers = calloc(nfiles, sizeof(*d->answers));
 	for (uint32_t i = 0; d->homes && i < nfiles; i++)
 		d->homes[i].fd = -1;
 	if (!d->homes || !d->found || !d->touched || !d->asked ||
 	    !d->deferred || !d->tickets || !d->runs || !d->sync_found ||
-	    !d->syncing || !d->sync_tickets || !d->sync_errs ||
+	    !d->syncing || !d->joining || !d->sync_tickets || !d->sync_errs ||
+	    !d->answers ||
 	    spw_crew_new(SPW_CREW_HANDS, &d->crew) < 0) {
 		release(d);
 		return NULL;
@@ -118,6 +126,12 @@ announce(struct spw_drainer *d, enum spw_drainer_host host)
 	atomic_store(&seg->drainer_host, host);
 	atomic_store(&seg->drainer_pid, (uint32_t)spw_sys_getpid());
 	atomic_store(&seg->wake, SPW_DRAINER_AWAKE);
+}
+
+static bool
+is_room_wanted(void *drainer)
+{
+	return spw_is_short_of_room(drainer);
 }
 
 int
@@ -146,7 +160,7 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 	announce(d, host);
 	r = spw_chunks_relink(d);
 	if (r == 0 && map->fixed.tiers[0])
-		r = spw_aside_new(&d->aside);
+		r = spw_aside_new(is_room_wanted, d, &d->aside);
 	if (r == 0)
 		r = spw_store_open(d);
 	if (r < 0) {
@@ -163,22 +177,36 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 	return 0;
 }
 
+/* Enough for a look, which ages what it finds. */
+static bool
+is_worth_a_look(const struct spw_drainer *d, uint32_t moving)
+{
+	return !moving ||
+	       d->cleaned >= d->map->counts[SPW_POOL_SLOTS] / 32;
+}
+
 /* Room for writers: what is clean and was not used for long goes first; then,
  * if that was not enough, dirty blocks go down; then what is clean and was
- * used. */
+ * used, unless room is on its way. */
 static void
 make_room(struct spw_drainer *d)
 {
-	uint32_t slots = d->map->counts[SPW_POOL_SLOTS], went;
+	uint32_t most = d->map->counts[SPW_POOL_SLOTS] / 4;
+	uint32_t moving = spw_store_moving(d, NULL, UINT64_MAX);
+	bool looks = is_worth_a_look(d, moving);
 
-	d->starved = !spw_evict(d, false);
-	if (!spw_is_short_of_room(d))
-		return;
+	if (looks) {
+		d->cleaned = 0;
+		d->starved = !spw_evict(d, false);
+		if (!spw_is_short_of_room(d))
+			return;
+	}
 	d->may_pass_home = !d->keeps;
-	went = spw_spill(d, slots / 8);
+	if (moving < most)
+		moving += spw_spill(d, most - moving);
 	d->may_pass_home = false;
-	/* What went down made room that writers have taken by now. */
-	d->starved = !spw_evict(d, true) && !went;
+	if (looks && (d->starved || !moving))
+		d->starved = !spw_evict(d, true) && !moving;
 }
 
 void
@@ -188,6 +216,7 @@ spw_attend(struct spw_drainer *d)
 		return;
 	d->attending = true;
 	d->starved = false;
+	spw_store_reap(d, false);
 	spw_store_stamp(d);
 	spw_levels_note(d);
 	spw_fetch_serve(d);
@@ -220,19 +249,42 @@ tidy(struct spw_drainer *d, int64_t now)
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
 	spw_store_sweep(d);
+	spw_lasting_tidy(d->map);
 	spw_levels_note(d);
 	spw_advice_tend(d);
 	spw_hurry_look(d);
 	if (spw_store_is_short(d))
-		spw_sync_release_settled(d);
+		(void)spw_sync_release_settled(d);
 	spw_sync_relieve(d);
 	if (spw_chunks_are_short(d->map))
 		spw_chunks_recycle(d);
 }
 
+static void
+grow(struct spw_job *job)		/* by a worker */
+{
+	struct spw_growing *g = (struct spw_growing *)job;
+	uint32_t ready = g->ready, now;
+
+	if (spw_seg_grow(g->map, SPW_POOL_SLOTS) < 0)
+		return;
+	(void)spw_seg_grow(g->map, SPW_POOL_BLOCKS);
+	now = atomic_load(&g->map->seg->pools[SPW_POOL_SLOTS].ready);
+	for (; ready < now; ready += 64)
+		spw_seg_meet_slots(g->map, ready);
+}
+
+static void
+end_growing(struct spw_drainer *d, struct spw_task *task)
+{
+	(void)task;
+	d->growing.busy = false;
+}
+
 /* Keeps slots reserved and in memory ahead of the writers, as many as are in
  * use: the first touch of a page costs more than a kernel write, and a short
- * program should not pay for what it never touches. */
+ * program should not pay for what it never touches. Where somebody may wait for
+ * a tier's answer, that is not for the drainer itself to do. */
 static void
 look_ahead(struct spw_drainer *d)
 {
@@ -241,15 +293,22 @@ look_ahead(struct spw_drainer *d)
 	uint32_t unused = spw_pool_free(map, SPW_POOL_SLOTS);
 	uint32_t window = SPW_MIN(SPW_MAX(ready - unused, WINDOW_MIN),
 				  WINDOW_MAX);
-	uint32_t now;
 
-	if (ready >= map->counts[SPW_POOL_SLOTS] || unused >= window ||
-	    spw_seg_grow(map, SPW_POOL_SLOTS) < 0)
+	if (d->growing.busy)
+		(void)spw_task_reap(d, 0);
+	if (d->growing.busy || ready >= map->counts[SPW_POOL_SLOTS] ||
+	    unused >= window)
 		return;
-	(void)spw_seg_grow(map, SPW_POOL_BLOCKS);
-	now = atomic_load(&map->seg->pools[SPW_POOL_SLOTS].ready);
-	for (; ready < now; ready += 64)
-		spw_seg_meet_slots(map, ready);
+	d->growing = (struct spw_growing){
+		.task = { .job.run = grow, .over = end_growing },
+		.map = map, .ready = ready, .busy = true,
+	};
+	if (d->store) {
+		spw_task_start(d, &d->growing.task);
+	} else {
+		grow(&d->growing.task.job);
+		d->growing.busy = false;
+	}
 }
 
 static bool
@@ -285,8 +344,7 @@ is_short(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
 	uint32_t count = map->counts[SPW_POOL_FILES];
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_FILES].ready), count);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
 
 	return d->starved || d->nopen > d->open_limit / 2 ||
 	       spw_pool_free(map, SPW_POOL_FILES) + (count - ready) <
@@ -319,7 +377,10 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	struct spw_seg *seg = d->map->seg;
 	uint32_t state = spw_any_dirty(d->map) ? SPW_DRAINER_DELAYED
 					       : SPW_DRAINER_ASLEEP;
+	bool moving = spw_store_moving(d, NULL, UINT64_MAX);
 
+	if (moving)
+		ms = SPW_MIN(ms, MOVING_MS);
 	if ((state == SPW_DRAINER_DELAYED && !stuck) || d->starved)
 		ms = SPW_MIN(ms, SLICE_MS);
 	atomic_store(&seg->wake, state);
@@ -327,12 +388,21 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	 * AWAKE and did not call. */
 	if (is_any_set(d->map, d->map->asks) ||
 	    is_any_set(d->map, d->map->syncs) ||
-	    (atomic_load(&seg->want_room) && !d->starved) ||
+	    (atomic_load(&seg->want_room) && !d->starved && !moving) ||
 	    atomic_load(&seg->wants) != d->wants_seen ||
 	    atomic_load(&seg->save_asked) != atomic_load(&seg->save_done) ||
 	    (state == SPW_DRAINER_ASLEEP && spw_any_dirty(d->map)))
 		return;
 	spw_sys_futex_wait(&seg->wake, state, ms);
+}
+
+/* Who syncs one write after the other waits for nothing else, for a while. */
+static void
+attend_turn(struct spw_drainer *d, int64_t now)
+{
+	do
+		spw_attend(d);
+	while (spw_now_ms() - now < TURN_MS && spw_sync_is_near(d));
 }
 
 int
@@ -348,7 +418,7 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		tidy(d, now);
 		look_ahead(d);
 		spw_home_secure(d);
-		spw_attend(d);
+		attend_turn(d, now);
 		if (is_any_set(d->map, d->map->asks))
 			return work(d, true);
 		due = is_due(d, now) || spw_is_short_of_room(d);
@@ -359,6 +429,8 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		if (went)
 			return went;
 		rest(d, SPW_MIN(until - now, TIDY_MS), due);
+		if (atomic_load(&d->map->seg->closed))
+			break;		/* its last process is leaving */
 	}
 	return 0;
 }
@@ -399,8 +471,12 @@ spw_drainer_finish(struct spw_drainer *d, int64_t ms)
 	atomic_store(&seg->closing, 0);
 	if (bytes_left(d))
 		return -EBUSY;
-	spw_sync_release_settled(d);
-	return 0;
+	/* Files that were removed need no copies either. */
+	spw_proc_reap(&d->me);
+	spw_forget_files(d);
+	/* Of a write that failed fsync tells once, also when it was repeated. */
+	return spw_sync_release_settled(d) < 0 &&
+	       spw_sync_release_settled(d) < 0 ? -EBUSY : 0;
 }
 
 static uint64_t
@@ -444,23 +520,25 @@ count_below(const struct spw_map *map, struct spw_drain_left *left)
 {
 	for (uint32_t i = 0; i < spw_chunks_ready(map); i++) {
 		const struct spw_chunk *c = &map->chunks[i];
+		uint32_t file = spw_chunk_file(map, i);
 		uint64_t blocks = 0;
 
-		if (!spw_chunk_is_used(map, i) ||
-		    !is_missing(&map->files[c->file]))
+		if (file == SPW_NONE || !is_missing(&map->files[file]))
 			continue;
 		for (int w = 0; w < SPW_CHUNK_BLOCKS / 64; w++)
 			blocks += (uint64_t)__builtin_popcountll(
 				atomic_load(&c->below[w]));
 		left->below += blocks << SPW_BLOCK_SHIFT;
-		add(left, &map->files[c->file], blocks << SPW_BLOCK_SHIFT);
+		add(left, &map->files[file], blocks << SPW_BLOCK_SHIFT);
 	}
 }
 
 static void
 count_files(const struct spw_map *map, struct spw_drain_left *left)
 {
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
+
+	for (uint32_t i = 0; i < ready; i++) {
 		const struct spw_file *f = &map->files[i];
 
 		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
@@ -476,20 +554,21 @@ count_files(const struct spw_map *map, struct spw_drain_left *left)
 void
 spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left)
 {
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_BLOCKS].ready),
-				 map->counts[SPW_POOL_BLOCKS]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_BLOCKS);
 	struct spw_drain_left left = { 0 };
 
 	for (uint32_t i = 0; i < ready; i++) {
 		const struct spw_block *b = &map->blocks[i];
+		uint32_t file = spw_glance32(&b->file);
+		struct spw_block_state s;
 
 		if (!(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
 		      SPW_IN_USE) || !spw_block_is_dirty(b) ||
-		    b->file >= map->counts[SPW_POOL_FILES] ||
-		    !is_missing(&map->files[b->file]))
+		    file >= map->counts[SPW_POOL_FILES] ||
+		    !is_missing(&map->files[file]))
 			continue;
-		add(&left, &map->files[b->file], count_bytes(map, &b->state));
+		s = spw_block_look(b);
+		add(&left, &map->files[file], count_bytes(map, &s));
 	}
 	count_below(map, &left);
 	if (left.bytes)

@@ -40,7 +40,8 @@ int spw_drainer_serve(struct spw_drainer *d, int ms);
 
 /* Everything home now, without delay, retrying what fails until ms have
  * passed (negative: for ever, as long as something still moves). 0, or
- * -EBUSY when something is left. */
+ * -EBUSY when something is left, or home does not take over what tiers have
+ * promised: then the segment is to stay. */
 int spw_drainer_finish(struct spw_drainer *d, int64_t ms);
 
 /* Bytes not home; counted under no lock, so a snapshot. */
@@ -49,10 +50,11 @@ void spw_drainer_left(struct spw_map *map, struct spw_drain_left *ret_left);
 /*
  * In a segment whose files are kept (fixed.keep): all else is home, nobody
  * holds the segment, and nobody can join it. What stays in the tiers becomes
- * a stub at home; left does not count it any more. If the segment is not
- * removed then, unkeep. Nothing for who drains or recovers.
+ * a stub at home; left does not count it any more. If that cannot be told of
+ * one, false: the segment is needed. If it is not removed then, unkeep. Nothing
+ * for who drains or recovers.
  */
-void spw_drainer_keep(struct spw_drainer *d);
+bool spw_drainer_keep(struct spw_drainer *d);
 void spw_drainer_unkeep(struct spw_drainer *d);
 
 /* True when no living process holds the segment: nobody attached. */

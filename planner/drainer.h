@@ -32,19 +32,32 @@ struct spw_home {			/* a file's home, held open */
 	int64_t idle_since;		/* ms; closed and settled, 0: no */
 	uint64_t noted;			/* pass that noted the ctime */
 	uint64_t failed;		/* last pass in which it failed */
+	uint64_t visited;		/* last pass that found it dirty */
+	int64_t synced_at;		/* ms; a tier answered fsync */
+	int64_t spared_since;		/* ms; blocks, pass after pass */
+	bool spares, spared;		/* this pass: may, did */
 	uint64_t logged_size;		/* of the file, in its last object */
+	uint64_t note;			/* what it says itself: see notes.c */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool named;			/* its name is durable */
 	bool dropped;			/* objects of it, not durably yet */
 	bool doubtful;			/* objects may be older than home, or
 					 * do not tell of a cut */
 	bool refused;			/* fsync was sent home */
+	bool slow;			/* several writes at once pay */
 };
 
 struct spw_stamping {			/* of the homes that a pass touched */
 	struct spw_task task;
 	struct spw_drainer *d;
 	bool busy;			/* no home is closed now */
+};
+
+struct spw_growing {			/* of what is ready for writers */
+	struct spw_task task;
+	struct spw_map *map;
+	uint32_t ready;			/* slots before */
+	bool busy;
 };
 
 struct spw_candidate {			/* a dirty block, as first seen */
@@ -62,13 +75,17 @@ struct spw_run {			/* blocks that leave together */
 	bool busy;			/* with a worker */
 	int fd, err;			/* of its home; what came of it */
 	uint64_t requests, bytes;
-	int64_t began;			/* ns */
+	int64_t began, ended;		/* ns */
 	uint32_t file;
 	uint32_t nblocks, niov, nextents;
 	uint32_t block[SPW_RUN_BLOCKS];
 	uint64_t number[SPW_RUN_BLOCKS];
 	struct iovec iov[SPW_RUN_PIECES];
 	struct spw_extent extent[SPW_RUN_PIECES];
+};
+
+struct spw_answer {			/* to those who asked for a file */
+	uint32_t file, ticket;
 };
 
 struct spw_drainer {
@@ -87,9 +104,11 @@ struct spw_drainer {
 	uint32_t clock_hand;
 	uint64_t passes;
 	struct spw_stamping stamping;
+	struct spw_growing growing;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
 	bool starved;			/* no room could be made just now */
+	uint32_t cleaned;		/* blocks, since room was looked for */
 	struct spw_crew *crew;
 	struct spw_aside *aside;	/* NULL: no tiers, or not open yet */
 	uint32_t under_way;		/* tasks */
@@ -102,12 +121,18 @@ struct spw_drainer {
 	bool attending;
 	bool may_pass_home;		/* room may also come from there */
 	struct spw_candidate *sync_found;	/* by block, for fsync */
+	uint32_t nsync_found;
 	uint64_t *syncing;		/* bitmap: fsyncs under way */
+	uint64_t *joining;		/* bitmap: about to be */
 	uint32_t *sync_tickets;
 	int *sync_errs;			/* by file: what it is answered */
-	uint32_t sync_width;		/* files in the last round, */
+	struct spw_answer *answers;	/* while a tier makes them true */
+	uint32_t nanswers;
+	uint32_t nwaiting;		/* asks by others meanwhile */
+	bool answered;			/* by the tier's thread */
+	uint32_t sync_width;		/* files in the last round, and asks */
 	int64_t sync_ended;		/* ns; when that was over */
-	struct spw_spin sync_spin;
+	struct spw_spin next_spin;	/* for the next one */
 	uint64_t pass_seq;		/* objects before the pass began */
 	uint64_t home_rate;		/* bytes a millisecond; 0: not known */
 	bool hurries;			/* nothing rests: the end is near */
@@ -121,7 +146,8 @@ int spw_compare(const void *a, const void *b);	/* candidates, for qsort */
 /* Has a worker do it, or does it at once. */
 void spw_task_start(struct spw_drainer *d, struct spw_task *task);
 
-/* Ends what is done, waiting up to ms for the first; false: nothing was. */
+/* Ends what is done, waiting up to ms for the first, or for a tier, whose things
+ * are attended to next; false: nothing was. */
 bool spw_task_reap(struct spw_drainer *d, int ms);
 
 /* What is known of the file's home: nothing yet, if the record was another
@@ -132,8 +158,8 @@ struct spw_home *spw_home_of(struct spw_drainer *d, uint32_t file);
 int spw_home_open(struct spw_drainer *d, uint32_t file);
 void spw_home_close(struct spw_drainer *d, uint32_t file);
 
-/* Closes the home of a program that is complete: the kernel does not execute
- * what somebody has open for writing. */
+/* Closes a home that is complete and may stand in somebody's way: the kernel
+ * does not execute what is open for writing, nor unmount what is open. */
 void spw_home_let_run(struct spw_drainer *d, uint32_t file);
 
 /* Opens the homes of all files with dirty blocks, while their openers are
@@ -170,18 +196,24 @@ void spw_runs_wait(struct spw_drainer *d);
 bool spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 		      bool whole, struct spw_block_state *ret_state);
 
-/* The block's moving ranges have arrived; err: they are dirty again. Under
- * its lock `then` may say that it is below. */
-void spw_block_arrive(struct spw_drainer *d, uint32_t idx,
+/* The block's moving ranges have arrived, held: in this object, so that it is
+ * below. False: they are dirty again, for err or since somebody wrote. */
+bool spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 		      const struct spw_key *key, int err, uint32_t held);
 
 void spw_note_failure(struct spw_drainer *d, uint32_t file, int err);
 
+/* Something of the file stays behind: who asked is answered by the next pass. */
+void spw_postpone(struct spw_drainer *d, uint32_t file);
 /* Who asked for the file is answered later: something does not answer us. */
 void spw_defer(struct spw_drainer *d, uint32_t file);
 
-/* Sends dirty blocks down to a tier, about so many; returns how many went. */
+/* Sends dirty blocks down to tiers, about so many, or as many as these take
+ * now; returns how many are on their way. */
 uint32_t spw_spill(struct spw_drainer *d, uint32_t want);
+
+/* Files with blocks on their way down are not settled. */
+void spw_spill_unsettle(struct spw_drainer *d);
 
 /* Serves threads that wait for blocks from below. */
 void spw_fetch_serve(struct spw_drainer *d);
@@ -190,6 +222,10 @@ void spw_fetch_end(void);
 
 /* Answers fsync, where a durable tier can. */
 void spw_sync_serve(struct spw_drainer *d);
+
+/* Somebody was just answered and has asked again, as many do; waits a moment
+ * for that. */
+bool spw_sync_is_near(struct spw_drainer *d);
 
 /* Makes home durable. A cut that home has seen, and no object is older than,
  * is forgotten: home may be the only one that has what was written after it. */
@@ -211,8 +247,8 @@ void spw_sync_relieve(struct spw_drainer *d);
  * again. */
 int spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
-/* The same for all files that are home. */
-void spw_sync_release_settled(struct spw_drainer *d);
+/* The same for all files that are home; what went wrong last. */
+int spw_sync_release_settled(struct spw_drainer *d);
 
 /* How fast home took bytes; and whether the job's end is so near, for that,
  * that nothing may rest (d->hurries). */
@@ -246,8 +282,8 @@ uint32_t spw_count_dirty(const struct spw_map *map);
 bool spw_evict(struct spw_drainer *d, bool hard);
 bool spw_is_short_of_room(struct spw_drainer *d);
 
-/* Where a writer waits, gives back at once those of the blocks that are below
- * now and were not used again: he goes on while the next ones go down. */
+/* Where room is short, gives back at once those of the blocks that are below
+ * now and were not used again: writers go on while the next ones go down. */
 void spw_evict_spilled(struct spw_drainer *d, const uint32_t *block,
 		       uint32_t n);
 

@@ -3,9 +3,15 @@
 #ifndef SPW_PLANNER_ENGINE_H
 #define SPW_PLANNER_ENGINE_H
 
+#include <stdint.h>
+
 /* Starts a thread of this process that drains the segment, unless somebody
  * does already. 0, or a negative errno. */
-int spw_engine_thread_start(const char *segment_path);
+int spw_engine_thread_start(const char *segment_path, void (*tell)(void));
+
+/* It closes its tiers and ends, which is waited for: so many milliseconds, or,
+ * if negative, as long as it takes. */
+void spw_engine_thread_stop(int64_t ms);
 
 /* In a forked child: lets go of the descriptors of a thread it has not. */
 void spw_engine_thread_forget(void);

@@ -12,13 +12,6 @@ enum {
 	AGES = 3,
 };
 
-static uint32_t
-ready_slots(const struct spw_map *map)
-{
-	return SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_SLOTS].ready),
-		       map->counts[SPW_POOL_SLOTS]);
-}
-
 bool
 spw_is_short_of_room(struct spw_drainer *d)
 {
@@ -26,7 +19,8 @@ spw_is_short_of_room(struct spw_drainer *d)
 
 	if (atomic_load(&map->seg->want_room))
 		return true;
-	return ready_slots(map) == map->counts[SPW_POOL_SLOTS] &&
+	return spw_seg_ready(map, SPW_POOL_SLOTS) ==
+	       map->counts[SPW_POOL_SLOTS] &&
 	       spw_pool_free(map, SPW_POOL_SLOTS) <
 	       map->counts[SPW_POOL_SLOTS] / 8;
 }
@@ -56,7 +50,7 @@ static bool
 evict_one(struct spw_drainer *d, uint32_t idx, bool (*may)(struct spw_block *))
 {
 	struct spw_block *b = &d->map->blocks[idx];
-	struct spw_key key = { b->file, b->file_gen, b->number };
+	struct spw_key key = spw_block_key(b);
 	bool gone = false;
 
 	if (key.file >= d->map->counts[SPW_POOL_FILES] ||
@@ -91,10 +85,8 @@ bool
 spw_evict(struct spw_drainer *d, bool hard)
 {
 	struct spw_map *map = d->map;
-	uint32_t ready = ready_slots(map);
-	uint32_t nblocks = SPW_MIN(atomic_load(&map->seg->pools
-					       [SPW_POOL_BLOCKS].ready),
-				   map->counts[SPW_POOL_BLOCKS]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_SLOTS);
+	uint32_t nblocks = spw_seg_ready(map, SPW_POOL_BLOCKS);
 	uint32_t free_now = SPW_MIN(spw_pool_free(map, SPW_POOL_SLOTS),
 				    spw_pool_free(map, SPW_POOL_BLOCKS));
 	uint32_t freed = 0;
@@ -126,7 +118,7 @@ spw_evict_spilled(struct spw_drainer *d, const uint32_t *block, uint32_t n)
 {
 	uint32_t freed = 0;
 
-	if (!atomic_load(&d->map->seg->want_room))
+	if (!spw_is_short_of_room(d))
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		freed += evict_one(d, block[i], is_cold);
@@ -183,8 +175,7 @@ spw_forget_files(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
 	uint32_t count = map->counts[SPW_POOL_FILES];
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_FILES].ready), count);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
 	bool hurry = spw_pool_free(map, SPW_POOL_FILES) + (count - ready) <
 		     count / 2 || d->nopen > d->open_limit / 2;
 	int64_t now = spw_now_ms();

@@ -10,23 +10,32 @@
 #include <stdlib.h>
 
 #define STREAMS 512u		/* a power of two */
+#define PIECES 4u		/* of data, in a sample and in a block */
 #define PIECE ((size_t)SPW_QUANTUM)
-#define PIECES 4u
-#define AGAIN_FIRST 12u		/* blocks until the next trials */
+#define PART (4 * PIECE)
+#define LONG_PART (8 * PIECE)	/* of data that shrinks to little */
+#define AGAIN_FIRST 4u		/* blocks until the next trials */
+#define AGAIN_GROWS 3u
 #define AGAIN_MOST 4096u
 #define PROBE_SPEED 600u	/* MB/s, of the codec that filters are behind */
 #define CODER_SPEED 400u	/* of one that codes bytes by how many there are */
 #define SPEED_SLACK 2.0		/* codecs are at most so much faster */
+#define LEAST_HASTE 0.25	/* of their speeds, or it is not believed */
+#define DEARER 1.5		/* times: then more ways may be worth it */
 #define NO_GAIN 0.97		/* fraction stored that is not worth it */
-#define SAME (SPW_QUANTUM / 50.0)	/* stored of what is all the same */
+#define LEFT 0.35		/* that a slower one stores, of the best */
 #define USUAL 0.1		/* ln, that streams of a class are apart */
 #define HOPE 0.7		/* times what packing a sample took */
+#define LITTLE (SPW_QUANTUM / 16.0)	/* bytes of a quantum */
+#define LITTLE_HOPE 0.3		/* then most of it is getting ready */
 #define CHANCE 1.3		/* times the cost of the best */
 #define FINALISTS 6u		/* tested on a block, at most */
 
 struct seen {
 	struct spw_stream key;
 	uint32_t asked, next;
+	uint32_t turn;
+	double cost;			/* of the best, as ways were ruled out */
 };
 
 struct spw_explorer {
@@ -35,8 +44,9 @@ struct spw_explorer {
 	struct spw_predictor *predictor;
 	struct spw_chooser *chooser;
 	struct spw_trial trial;
-	uint8_t sample[PIECES * PIECE];
-	size_t sampled;			/* bytes of it in use */
+	uint8_t sample[PIECES * PIECE], block[PIECES * LONG_PART];
+	size_t sampled, in_block;	/* bytes of them in use */
+	double took[SPW_CHOICES_MAX];	/* seconds a byte of it; 0: not tried */
 	struct seen seen[STREAMS];
 };
 
@@ -68,21 +78,30 @@ spw_explore_free(struct spw_explorer *e)
 	free(e);
 }
 
-/* Pieces spread over the data, each of whole records. */
+/* Pieces from the middle of each part of the data, of whole records: what a
+ * file starts with is seldom like the rest of it.
+ */
+static size_t
+gather(const struct spw_explored *x, size_t piece, uint8_t *to)
+{
+	size_t unit = SPW_MAX(x->traits->stride, 8);
+	size_t step = x->n / PIECES, len = SPW_MIN(piece, step);
+
+	len -= len % unit;
+	for (unsigned i = 0; i < PIECES; i++) {
+		size_t at = i * step + (step - len) / 2;
+
+		memcpy(to + i * len, x->data + at - at % unit, len);
+	}
+	return PIECES * len;
+}
+
 static void
 take_sample(struct spw_explorer *e, const struct spw_explored *x)
 {
-	size_t unit = SPW_MAX(x->traits->stride, 8);
-	size_t step = x->n / PIECES, len = SPW_MIN(PIECE, step);
-
-	len -= len % unit;
-	e->sampled = 0;
-	for (unsigned i = 0; i < PIECES && len; i++) {
-		size_t at = i * step;
-
-		memcpy(e->sample + e->sampled, x->data + at - at % unit, len);
-		e->sampled += len;
-	}
+	e->sampled = gather(x, PIECE, e->sample);
+	e->in_block = 0;
+	memset(e->took, 0, sizeof(e->took));
 }
 
 static void
@@ -91,7 +110,7 @@ try(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
 {
 	struct spw_object_pack pack =
 		spw_ways_pack(&e->ways->at[way], x->traits);
-	bool unpacks = !is_sample || e->chooser->weights.decompress > 0;
+	bool unpacks = e->chooser->weights.decompress > 0;
 	struct spw_observed seen;
 
 	/* the first time there is memory to be had and code to be loaded, and
@@ -102,6 +121,8 @@ try(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
 	e->warm[is_sample] |= UINT64_C(1) << way;
 	if (spw_trial(&e->trial, &pack, data, n, unpacks, &seen) < 0)
 		return;
+	if (is_sample)
+		e->took[way] = seen.pack / (double)n;
 	seen.is_sample = is_sample;
 	spw_predict_learn(e->predictor, x->stream, way, &seen);
 }
@@ -199,6 +220,21 @@ best_filters(struct spw_explorer *e, const struct spw_explored *x,
 	return good;
 }
 
+/* What a plan costs beside the time that its tiers have others to serve. */
+static double
+cost_alone(const struct spw_chooser *ch, const struct spw_plan *plan)
+{
+	const struct spw_weights *w = &ch->weights;
+	double cost = plan->cost;
+
+	for (unsigned i = 0; i < plan->n; i++) {
+		const struct spw_tier_state *t = &ch->tier[plan->piece[i].tier];
+
+		cost -= (w->compress + w->ratio) * t->queue / t->write_bw;
+	}
+	return cost;
+}
+
 /* Seconds a byte of the best plan so far, and the way of its first piece;
  * 0: there is none.
  */
@@ -213,29 +249,44 @@ plan_now(struct spw_explorer *e, const struct spw_explored *x,
 	if (spw_choose_solve(e->chooser, costs, x->n, &plan) < 0)
 		return 0;
 	*ret_way = plan.piece[0].choice;
-	return plan.cost / (double)x->n;
+	return cost_alone(e->chooser, &plan) / (double)x->n;
 }
 
-/* haste: times that data which is all the same is packed faster than most. */
-static bool
-could_win(const struct spw_explorer *e, unsigned way, double best,
-	  double haste)
-{
-	double pack = 1e-6 / (e->ways->speed[way] * SPEED_SLACK * haste);
-
-	return e->chooser->weights.compress * pack < best;
-}
-
+/* Times the usual speed of codecs at which the sample was packed, by the one
+ * that did best; the more it shrinks, the more is believed.
+ */
 static double
-haste_of(struct spw_explorer *e, const struct spw_explored *x, unsigned probe)
+haste_of(const struct spw_explorer *e, const struct spw_costs *costs)
+{
+	double haste = LEAST_HASTE, least = SPW_QUANTUM;
+
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (e->took[i] > 0) {
+			haste = SPW_MAX(haste, 1e-6 / (e->took[i] *
+						       e->ways->speed[i]));
+			least = SPW_MIN(least, costs->stored[i]);
+		}
+	return SPW_MIN(haste, SPW_QUANTUM / least);
+}
+
+/* Could it be better than the best so far, were it as quick as can be and left
+ * no more than a part of what that stores?
+ */
+static bool
+could_win(struct spw_explorer *e, const struct spw_explored *x, unsigned way)
 {
 	const struct spw_costs *costs =
 		spw_predict_costs(e->predictor, x->stream);
+	unsigned best = 0;
+	double cost = plan_now(e, x, &best);
+	double busy = e->chooser->weights.compress;
+	double moved = cost - busy * costs->pack[best];
+	double pack = 1e-6 / (e->ways->speed[way] * SPEED_SLACK *
+			      haste_of(e, costs));
 
-	if (!is_known(costs, probe) || costs->stored[probe] > SAME)
-		return 1;
-	return SPW_MAX(1, 1e-6 / (costs->pack[probe] *
-				  e->ways->speed[probe]));
+	if (e->chooser->overlap)
+		moved = 0;		/* packing takes no time of its own */
+	return busy * pack + LEFT * moved < cost;
 }
 
 /* The quickest way not yet looked at, with one of these filters; 0: none. */
@@ -266,30 +317,61 @@ known_ways(struct spw_explorer *e, const struct spw_explored *x)
 	return known;
 }
 
+/* Times what packing a sample took, a byte, that packing a block may take. */
+static double
+hope_of(const struct spw_costs *costs, unsigned way)
+{
+	return costs->stored[way] < LITTLE ? LITTLE_HOPE : HOPE;
+}
+
+/* Ways of a codec that was too slow for the sample, had it left nothing, and
+ * has slower levels; 0: it was not.
+ */
+static uint64_t
+no_quicker(struct spw_explorer *e, const struct spw_explored *x, unsigned way)
+{
+	const struct spw_costs *costs =
+		spw_predict_costs(e->predictor, x->stream);
+	double least = hope_of(costs, way) * e->took[way];
+	uint64_t hopeless = 0;
+	unsigned best;
+
+	if (e->chooser->weights.compress * least < plan_now(e, x, &best))
+		return 0;
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (e->ways->at[i].codec == e->ways->at[way].codec &&
+		    e->ways->speed[i] <= e->ways->speed[way])
+			hopeless |= UINT64_C(1) << i;
+	return hopeless;
+}
+
 /* done: ways that need no trial.  True: there was one. */
 static bool
 try_codecs(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
-	   uint64_t filters, uint64_t done, unsigned probe)
+	   uint64_t filters, uint64_t done)
 {
 	const uint64_t before = done;
-	double haste = haste_of(e, x, probe);
-	unsigned way, best;
+	unsigned way;
 
 	while ((way = next_way(e, fit, filters, done)) &&
-	       could_win(e, way, plan_now(e, x, &best), haste)) {
+	       could_win(e, x, way)) {
 		try_sample(e, x, way);
-		done |= UINT64_C(1) << way;
+		done |= UINT64_C(1) << way | no_quicker(e, x, way);
 	}
 	return done != before;
 }
 
+/* What shrinks to little is packed quickly, and a longer block costs little. */
 static void
 try_block(struct spw_explorer *e, const struct spw_explored *x, unsigned way)
 {
-	size_t n = SPW_MIN(x->n, SPW_TRIAL_MAX);
-	size_t at = (x->n - n) / 2 / PIECE * PIECE;
+	const struct spw_costs *costs =
+		spw_predict_costs(e->predictor, x->stream);
+	size_t part = costs->stored[way] < LITTLE ? LONG_PART : PART;
 
-	try(e, x, way, x->data + at, n, false);
+	if (!e->in_block)
+		e->in_block = gather(x, part, e->block);
+	try(e, x, way, e->block, e->in_block, false);
 }
 
 /* Packing a sample takes longer, byte by byte, than packing a block.  So ways
@@ -306,7 +388,7 @@ find_finalist(struct spw_explorer *e, const struct spw_explored *x,
 
 	for (unsigned i = 1; i < costs.n; i++)
 		if (!(tested >> i & 1))
-			costs.pack[i] *= HOPE;
+			costs.pack[i] *= hope_of(&costs, i);
 	if (spw_choose_solve(e->chooser, &costs, x->n, &plan) < 0)
 		return 0;
 	return plan.piece[0].choice;
@@ -327,9 +409,11 @@ try_finalists(struct spw_explorer *e, const struct spw_explored *x)
 	}
 }
 
-/* Who would win without the winner, be it raw, gets another chance. */
+/* Who would win without the winner, be it raw, gets another chance; every
+ * other time, without all that have its filter.
+ */
 static void
-try_second(struct spw_explorer *e, const struct spw_explored *x)
+try_second(struct spw_explorer *e, const struct spw_explored *x, bool filters)
 {
 	struct spw_costs costs =
 		*spw_predict_costs(e->predictor, x->stream);
@@ -337,9 +421,15 @@ try_second(struct spw_explorer *e, const struct spw_explored *x)
 	unsigned way = 0;
 	double best = plan_now(e, x, &way) * (double)x->n;
 
-	costs.pack[way] = way ? (double)INFINITY : 1;	/* second a byte */
+	for (unsigned i = 1; i < costs.n; i++)
+		if (i == way || (way && filters && e->ways->at[i].filter ==
+						   e->ways->at[way].filter))
+			costs.pack[i] = (double)INFINITY;
+	if (!way)
+		costs.pack[0] = 1;	/* second a byte */
 	if (!spw_choose_solve(e->chooser, &costs, x->n, &plan) &&
-	    plan.piece[0].choice && plan.cost < CHANCE * best)
+	    plan.piece[0].choice &&
+	    cost_alone(e->chooser, &plan) < CHANCE * best)
 		try_block(e, x, plan.piece[0].choice);
 }
 
@@ -392,7 +482,7 @@ probe_filters(struct spw_explorer *e, const struct spw_explored *x,
  * weights make them worth it.
  */
 static bool
-explore_new(struct spw_explorer *e, const struct spw_explored *x)
+explore(struct spw_explorer *e, const struct spw_explored *x, bool is_new)
 {
 	uint64_t fit = spw_ways_fit(e->ways, x->traits) & x->may & e->present;
 	unsigned probe = find_probe(e, fit, PROBE_SPEED);
@@ -402,16 +492,26 @@ explore_new(struct spw_explorer *e, const struct spw_explored *x)
 	if (!probe)
 		return false;
 	take_sample(e, x);
-	usual = is_usual(e, x, probe);
+	usual = !is_new || is_usual(e, x, probe);
 	filters = probe_filters(e, x, fit, usual, &probe);
 	done = usual ? known_ways(e, x)
 		     : spw_ways_of(e->ways, &(struct spw_codec_choice){
 			     e->ways->at[probe].codec,
 			     (int8_t)e->ways->at[probe].level, 0 });
-	tried = try_codecs(e, x, fit, filters, done, probe);
-	if (tried || !usual)
+	tried = try_codecs(e, x, fit, filters, done) || !usual;
+	if (tried)
 		try_finalists(e, x);
-	return tried || !usual;
+	return tried;
+}
+
+/* Tiers turned out to be slower: what could not win then may now. */
+static bool
+is_dearer(struct spw_explorer *e, const struct spw_explored *x,
+	  const struct seen *s)
+{
+	unsigned way;
+
+	return plan_now(e, x, &way) > DEARER * s->cost;
 }
 
 void
@@ -424,17 +524,22 @@ bool
 spw_explore(struct spw_explorer *e, const struct spw_explored *x)
 {
 	struct seen *s = find_seen(e, x->stream);
+	bool is_new = !s->next, tried;
+	unsigned way;
 
 	if (x->n < PIECES * 1024)
 		return false;
-	if (!s->next) {
-		s->next = AGAIN_FIRST;
-		return explore_new(e, x);
+	if (is_new || is_dearer(e, x, s)) {
+		tried = explore(e, x, is_new);
+		s->cost = plan_now(e, x, &way);
+		s->next = SPW_MAX(s->next, AGAIN_FIRST);
+		return tried;
 	}
 	if (++s->asked < s->next)
 		return false;
 	s->asked = 0;
-	s->next = SPW_MIN(2 * s->next, AGAIN_MOST);
-	try_second(e, x);
+	s->next = SPW_MIN(AGAIN_GROWS * s->next, AGAIN_MOST);
+	e->in_block = 0;
+	try_second(e, x, s->turn++ % 2 == 0);
 	return true;
 }

@@ -51,15 +51,23 @@ install(struct spw_drainer *d, const struct spw_key *key, const uint8_t *from)
 static bool
 has_room(struct spw_drainer *d)
 {
-	for (int i = 0; i < 3; i++) {
-		if (spw_lane_stock_slots(&d->me, 1) &&
-		    spw_lane_stock_blocks(&d->me, 1))
-			return true;
+	return spw_lane_stock_slots(&d->me, 1) &&
+	       spw_lane_stock_blocks(&d->me, 1);
+}
+
+static bool
+make_room(struct spw_drainer *d)
+{
+	for (int i = 0; i < 2 && !has_room(d); i++)
 		(void)spw_evict(d, i > 0);
-		if (i == 1)
-			(void)spw_spill(d, SPW_CHUNK_BLOCKS);
-	}
-	return false;
+	if (has_room(d))
+		return true;
+	/* More than is needed now: who reads on goes on wanting. */
+	(void)spw_spill(d, SPW_MAX(d->map->counts[SPW_POOL_SLOTS] / 8,
+				   (uint32_t)SPW_CHUNK_BLOCKS));
+	while (spw_store_await(d) && !has_room(d))
+		(void)spw_evict(d, true);
+	return has_room(d);
 }
 
 static bool
@@ -67,23 +75,8 @@ is_in_memory(struct spw_drainer *d, const struct spw_key *key)
 {
 	uint32_t idx = spw_block_find(&d->me, key);
 
-	return idx != SPW_NONE && d->map->blocks[idx].state.npresent;
-}
-
-/* How many blocks from key on lie in the same object and are wanted. */
-static uint32_t
-row_length(struct spw_drainer *d, uint32_t chunk, const struct spw_key *key,
-	   uint32_t count)
-{
-	uint32_t bit = key->number % SPW_CHUNK_BLOCKS, n = 1;
-	uint32_t held = spw_store_of(d, chunk, bit);
-	const struct spw_chunk *c = &d->map->chunks[chunk];
-
-	while (n < count && bit + n < SPW_CHUNK_BLOCKS &&
-	       spw_chunk_has(c, bit + n) &&
-	       spw_store_of(d, chunk, bit + n) == held)
-		n++;
-	return n;
+	return idx != SPW_NONE &&
+	       spw_glance8(&d->map->blocks[idx].state.npresent);
 }
 
 /* Blocks of one object, into d->store->row: as many of n as can be read. What
@@ -118,7 +111,7 @@ bring_up(struct spw_drainer *d, uint32_t chunk, struct spw_key key,
 	int r = read_row(d, held, &key, n);
 
 	for (uint32_t i = 0; r == 0 && i < *n; i++, key.number++) {
-		if (!has_room(d))
+		if (!make_room(d))
 			return i ? 0 : -ENOBUFS;
 		install(d, &key, row + (uint64_t)i * SPW_BLOCK_SIZE);
 	}
@@ -144,7 +137,8 @@ fetch(struct spw_drainer *d, struct spw_key key, uint32_t count)
 		    !is_in_memory(d, &key)) {
 			int r;
 
-			n = row_length(d, chunk, &key, count);
+			n = spw_store_row(d, chunk, key.number %
+					  SPW_CHUNK_BLOCKS, count);
 			r = bring_up(d, chunk, key, &n);
 			if (first)
 				err = r;
@@ -165,22 +159,27 @@ serve_self(const struct spw_key *first, uint32_t count)
 }
 
 static void
-serve_lane(struct spw_drainer *d, struct spw_lane *lane)
+serve_lane(struct spw_drainer *d, uint32_t lane)
 {
-	struct spw_want *want = &lane->want;
+	struct spw_want *want = &d->map->lanes[lane].want;
 	uint32_t ticket = atomic_load(&want->asked);
 	struct spw_key key = { want->file, want->file_gen, want->first };
-	/* Not so far ahead that it is gone again before it is read. */
-	uint32_t most = SPW_MAX(d->map->counts[SPW_POOL_SLOTS] / 32,
-				SPW_CHUNK_BLOCKS / 2);
+	/* Not so far ahead that it is gone again before it is read: what is
+	 * dirty does not make room. */
+	uint32_t slots = d->map->counts[SPW_POOL_SLOTS];
+	uint32_t dirty = (uint32_t)SPW_MIN(spw_count_dirty(d->map), slots);
+	uint32_t most = SPW_MAX((slots - dirty) / 32, SPW_CHUNK_BLOCKS / 2);
 	uint32_t count = SPW_MIN(want->count, most);
 	int err = 0;
 
 	if (ticket == atomic_load(&want->done))
 		return;
 	if (key.file < d->map->counts[SPW_POOL_FILES] &&
-	    d->map->files[key.file].gen == key.file_gen)
+	    d->map->files[key.file].gen == key.file_gen) {
+		if (d->store)
+			spw_ahead_follow(d, lane, key, count);
 		err = d->store ? fetch(d, key, count) : -EIO;
+	}
 	if (err == -EINPROGRESS)
 		return;			/* it asks again before long */
 	SPW_FAILPOINT("fetch-answer");
@@ -198,7 +197,7 @@ spw_fetch_serve(struct spw_drainer *d)
 		return;
 	d->wants_seen = wants;
 	for (uint32_t i = 0; i < spw_lane_count(d->map); i++)
-		serve_lane(d, &d->map->lanes[i]);
+		serve_lane(d, i);
 }
 
 void

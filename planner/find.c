@@ -54,7 +54,7 @@ open_as_owner(const char *path, int flags, const struct spw_identity *id)
 	if (at < 0)
 		return at;
 	spw_text_init(&t, self, sizeof(self));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)at);
+	spw_text_fmt(&t, "/proc/thread-self/fd/%u", (unsigned)at);
 	fd = -EACCES;
 	if ((!id || spw_find_is(at, id)) && spw_sys_fstat(at, &st) == 0 &&
 	    st.st_uid == spw_sys_geteuid() && !(st.st_mode & S_IWUSR) &&
@@ -130,7 +130,7 @@ look_at(int dir, const struct dirent *e, struct search *s, int depth)
 	int fd;
 
 	if (e->d_ino == s->id->ino) {
-		snprintf(name, sizeof(name), "/proc/self/fd/%d/%s", dir,
+		snprintf(name, sizeof(name), "/proc/thread-self/fd/%d/%s", dir,
 			 e->d_name);
 		return spw_find_open(name, O_NOFOLLOW, s->id);
 	}

@@ -211,6 +211,19 @@ spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit)
 	return p ? p->held[bit] : 0;
 }
 
+uint32_t
+spw_store_row(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
+	      uint32_t count)
+{
+	uint32_t held = spw_store_of(d, chunk, bit), n = 1;
+
+	while (n < count && bit + n < SPW_CHUNK_BLOCKS &&
+	       spw_chunk_has(&d->map->chunks[chunk], bit + n) &&
+	       spw_store_of(d, chunk, bit + n) == held)
+		n++;
+	return n;
+}
+
 static void
 sweep_chunk(struct spw_drainer *d, uint32_t chunk, struct spw_places *p)
 {

@@ -36,6 +36,18 @@ void spw_marks_retire(struct spw_drainer *d);
 int spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 		   uint64_t len, const uint8_t **ret_bytes);
 void spw_await_clean(struct spw_drainer *d, uint32_t level, uint64_t bytes);
+/* The tier would have an object at once. */
+bool spw_await_is_free(const struct spw_level *l);
+/* What was packed is sent, now or when its tier has a place. */
+void spw_await_place(struct spw_drainer *d, struct spw_down *down);
+
+/* ahead.c: stored bytes that were called for, there or on their way; NULL: they
+ * were not. Take them when they are there, until the next call. */
+struct spw_ahead *spw_ahead_find(struct spw_drainer *d, uint32_t held,
+				 uint64_t at, uint64_t len);
+const uint8_t *spw_ahead_take(struct spw_ahead *a, uint64_t at, uint64_t len);
+void spw_ahead_over(struct spw_level *l, struct spw_ahead *a);
+void spw_ahead_free(struct spw_level *l);
 
 /* store.c: what was packed is the tier's from now on. */
 void spw_store_send(struct spw_drainer *d, struct spw_down *down);

@@ -8,6 +8,7 @@
  * long as a file is held open its inode cannot be reused.
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,8 +16,11 @@
 #include "planner/aside.h"
 #include "planner/drainer.h"
 #include "planner/find.h"
+#include "planner/lasting.h"
 #include "shm/files.h"
+#include "shm/lane.h"
 #include "shm/names.h"
+#include "shm/pool.h"
 #include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/text.h"
@@ -34,7 +38,8 @@ open_checked(const char *path, int flags, const struct spw_file *f)
 {
 	struct spw_identity id = identity(f);
 
-	return spw_find_open(path, flags, &id);
+	return spw_lasting_may_try(path, flags, f)
+	       ? spw_find_open(path, flags, &id) : -ENOENT;
 }
 
 static int
@@ -48,14 +53,32 @@ open_at_holder(uint32_t pid, int fd, const struct spw_file *f)
 	return open_checked(path, 0, f);
 }
 
+/* A process whose first thread has ended shows its descriptors at the others:
+ * the first word of a lane's beacon is its thread. */
+static int
+open_in_process(struct spw_map *map, uint32_t proc, int fd,
+		const struct spw_file *f)
+{
+	int got = open_at_holder(atomic_load(&map->procs[proc].pid), fd, f);
+
+	for (uint32_t i = 0; got == -ENOENT && i < spw_lane_count(map); i++) {
+		struct spw_lane *lane = &map->lanes[i];
+
+		if (lane->proc == proc &&
+		    atomic_load(&lane->state) == SPW_LANE_USED)
+			got = open_at_holder(atomic_load((_Atomic uint32_t *)
+							 &lane->beacon) &
+					     FUTEX_TID_MASK, fd, f);
+	}
+	return got;
+}
+
 /* Any process of the job that has it open. */
 static int
 open_at_any_holder(struct spw_map *map, uint32_t file)
 {
 	const struct spw_file *f = &map->files[file];
-	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_PROCS]
-					 .ready),
-			     map->counts[SPW_POOL_PROCS]);
+	uint32_t n = spw_seg_ready(map, SPW_POOL_PROCS);
 
 	for (uint32_t p = 0; p < n; p++) {
 		uint32_t pid = atomic_load(&map->procs[p].pid);
@@ -74,7 +97,7 @@ open_at_any_holder(struct spw_map *map, uint32_t file)
 			if (!ofd || ofd > map->counts[SPW_POOL_OFDS] ||
 			    map->ofds[ofd - 1].file != file)
 				continue;
-			got = open_at_holder(pid, fd, f);
+			got = open_in_process(map, p, fd, f);
 			if (got >= 0)
 				return got;
 		}
@@ -141,9 +164,10 @@ find_and_look(void *arg)
 static void
 close_found(void *arg, int64_t fd)
 {
-	(void)arg;
+	const struct finding *f = arg;
+
 	if (fd >= 0)
-		spw_sys_close((int)fd);
+		spw_lasting_close(f->map, (int)fd);
 }
 
 /* Closes homes that can be had again: settled and named. */
@@ -185,8 +209,10 @@ spw_home_open(struct spw_drainer *d, uint32_t file)
 		return h->fd;
 	if (d->nopen >= d->open_limit)
 		close_some(d);
-	fd = (int)spw_aside_call(d->aside, f->dev, find_and_look, &found,
-				 sizeof(found), close_found);
+	fd = spw_lasting_take(f);
+	if (fd < 0)
+		fd = (int)spw_aside_call(d->aside, f->dev, find_and_look,
+					 &found, sizeof(found), close_found);
 	if (fd < 0)
 		return fd;
 	h->fd = fd;
@@ -207,7 +233,7 @@ spw_home_close(struct spw_drainer *d, uint32_t file)
 		return;
 	if (h->gen == d->map->files[file].gen)
 		atomic_store(&d->map->files[file].handled, 0);
-	spw_sys_close(h->fd);
+	spw_lasting_close(d->map, h->fd);
 	h->fd = -1;
 	d->nopen--;
 }
@@ -246,16 +272,28 @@ spw_home_sync_names(struct spw_drainer *d, uint32_t file)
 	return r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;
 }
 
+/* Of execve, of a lease, or of umount, which asks when nothing is left. */
+static bool
+is_in_the_way(const struct spw_file *f, int fd)
+{
+	struct stat st;
+
+	if (atomic_load(&f->bypass) == SPW_BYPASS_LEASE)
+		return true;
+	if (!atomic_load(&f->opens) && !atomic_load(&f->nblocks))
+		return true;
+	return spw_sys_fstat(fd, &st) == 0 &&
+	       st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH);
+}
+
 void
 spw_home_let_run(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_file *f = &d->map->files[file];
-	struct stat st;
 
 	if (d->homes[file].fd >= 0 && !spw_file_is_unsettled(f) &&
 	    !(atomic_load(&f->flags) & SPW_FILE_UNLINKED) &&
-	    spw_sys_fstat(d->homes[file].fd, &st) == 0 &&
-	    st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
+	    is_in_the_way(f, d->homes[file].fd))
 		spw_home_close(d, file);
 }
 
@@ -264,13 +302,13 @@ spw_home_secure(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
 
-	for (uint32_t w = 0; w < map->counts[SPW_POOL_BLOCKS] / 64; w++) {
+	for (uint32_t w = 0; w < spw_pool_words(map, SPW_POOL_BLOCKS); w++) {
 		uint64_t bits = atomic_load_explicit(&map->dirty[w],
 						     memory_order_relaxed);
 
 		for (; bits; bits &= bits - 1) {
-			uint32_t file = map->blocks[w * 64 + (uint32_t)
-				__builtin_ctzll(bits)].file;
+			uint32_t file = spw_glance32(&map->blocks[w * 64 +
+				(uint32_t)__builtin_ctzll(bits)].file);
 
 			if (file >= map->counts[SPW_POOL_FILES] ||
 			    (d->homes[file].fd >= 0 &&

@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "planner/aside.h"
 #include "planner/drain.h"
 #include "planner/store.h"
 #include "planner/stub.h"
@@ -33,15 +34,19 @@
 #include "shm/sys.h"
 #include "shm/util.h"
 
+struct judging {
+	int fd;
+	enum spw_keep keep;
+	bool named;
+};
+
 static enum spw_keep
-judge_home(struct spw_drainer *d, int fd)
+judge_home(int fd)
 {
 	struct stat st;
 	char none;
 	int r;
 
-	if (!d->store || !atomic_load(&d->map->seg->durable))
-		return SPW_KEEP_NO_TIER;
 	if (spw_sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_uid != spw_sys_geteuid())
 		return SPW_KEEP_FOREIGN;
@@ -52,21 +57,37 @@ judge_home(struct spw_drainer *d, int fd)
 	return r == -ENODATA || r == -EACCES ? SPW_KEEP_YES : SPW_KEEP_NO_ATTR;
 }
 
-static void
+static int64_t
+judge_and_sync(void *arg)
+{
+	struct judging *j = arg;
+
+	j->keep = judge_home(j->fd);
+	j->named = j->keep == SPW_KEEP_YES &&
+		   spw_syscall(SYS_fsync, j->fd, 0, 0, 0, 0, 0) == 0;
+	return 0;
+}
+
+/* A home that does not answer tells nothing: the file waits for it. */
+static bool
 judge(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
-	int fd = spw_home_open(d, file);
-	enum spw_keep keep;
+	struct judging j = { .fd = spw_home_open(d, file) };
+	int64_t r = j.fd;
 
-	if (fd < 0)
-		return;			/* the pass will tell why */
-	keep = judge_home(d, fd);
+	if (j.fd >= 0 && (!d->store || !atomic_load(&d->map->seg->durable)))
+		j.keep = SPW_KEEP_NO_TIER;
+	else if (j.fd >= 0)
+		r = spw_aside_call(d->aside, f->dev, judge_and_sync, &j,
+				   sizeof(j), NULL);
+	if (r < 0)
+		return r == -ETIMEDOUT;	/* of others the pass will tell */
 	/* A cut is told by its next object only if home has the name. */
-	if (keep == SPW_KEEP_YES &&
-	    spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0) == 0)
+	if (j.named)
 		spw_home_of(d, file)->named = true;
-	atomic_store(&f->keep, keep);
+	atomic_store(&f->keep, j.keep);
+	return false;
 }
 
 void
@@ -83,8 +104,8 @@ spw_keep_holds(struct spw_drainer *d, uint32_t file)
 
 	if (!d->keeps)
 		return false;
-	if (atomic_load(&f->keep) == SPW_KEEP_UNKNOWN)
-		judge(d, file);
+	if (atomic_load(&f->keep) == SPW_KEEP_UNKNOWN && judge(d, file))
+		return true;
 	if (d->gives_up)
 		spw_keep_lose(d, file, SPW_KEEP_NO_ROOM);
 	return atomic_load(&f->keep) == SPW_KEEP_YES ||
@@ -115,25 +136,35 @@ is_open_elsewhere(int fd)
 	return r == -EAGAIN;
 }
 
-/* Whether others have to do with it, as another node with another part. */
+/* Whether others have to do with it, as another node with another part: YES,
+ * if not. */
+static int64_t
+look_for_others(void *arg)
+{
+	int fd = *(const int *)arg;
+
+	if (spw_sys_lseek(fd, 0, SEEK_DATA) != -ENXIO)
+		return SPW_KEEP_PARTLY;
+	return is_open_elsewhere(fd) ? SPW_KEEP_NEEDED : SPW_KEEP_YES;
+}
+
 static bool
 is_shared(struct spw_drainer *d, uint32_t file, int fd)
 {
-	enum spw_keep why = SPW_KEEP_YES;
+	int64_t why = spw_aside_call(d->aside, d->map->files[file].dev,
+				     look_for_others, &fd, sizeof(fd), NULL);
 
-	if (spw_sys_lseek(fd, 0, SEEK_DATA) != -ENXIO)
-		why = SPW_KEEP_PARTLY;
-	else if (is_open_elsewhere(fd))
-		why = SPW_KEEP_NEEDED;
-	spw_keep_lose(d, file, why);
+	if (why > SPW_KEEP_YES)
+		spw_keep_lose(d, file, (enum spw_keep)why);
 	return why != SPW_KEEP_YES;
 }
 
 void
 spw_keep_judge(struct spw_drainer *d)
 {
-	for (uint32_t i = 0; d->keeps && i < d->map->counts[SPW_POOL_FILES];
-	     i++) {
+	uint32_t ready = spw_seg_ready(d->map, SPW_POOL_FILES);
+
+	for (uint32_t i = 0; d->keeps && i < ready; i++) {
 		int fd;
 
 		if (!is_unsettled(d->map, i) || !spw_keep_holds(d, i) ||
@@ -203,7 +234,8 @@ unmake(struct spw_drainer *d, uint32_t file)
 	return r < 0 ? r : spw_stub_end(fd, &s);
 }
 
-static void
+/* False: home is neither a stub nor what it was. */
+static bool
 make(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
@@ -211,39 +243,47 @@ make(struct spw_drainer *d, uint32_t file)
 	struct spw_stub s;
 	int r = fd < 0 ? fd : describe(d, file, fd, &s);
 
-	if (r == 0 && is_shared(d, file, fd))
-		return;
+	if (r < 0)
+		spw_keep_lose(d, file, SPW_KEEP_NO_ATTR);
+	if (r < 0 || is_shared(d, file, fd))
+		return true;		/* home is as it was */
 	atomic_store(&f->keep, SPW_KEEP_STUB);
 	SPW_FAILPOINT("keep-begun");
-	if (r == 0)
-		r = spw_stub_make(fd, &s);
-	if (r < 0 && unmake(d, file) == 0)
-		atomic_store(&f->keep, SPW_KEEP_NO_ATTR);
+	r = spw_stub_make(fd, &s);
 	SPW_FAILPOINT("keep-stub");
+	if (r == 0)
+		return true;
+	r = unmake(d, file);
+	if (r == 0)
+		atomic_store(&f->keep, SPW_KEEP_NO_ATTR);
+	return r == 0;
 }
 
-void
+bool
 spw_drainer_keep(struct spw_drainer *d)
 {
-	uint32_t n = d->map->counts[SPW_POOL_FILES];
+	uint32_t n = spw_seg_ready(d->map, SPW_POOL_FILES);
+	bool all = true;
 
 	if (!d->keeps)
-		return;
+		return true;
 	spw_lane_adopt_all(&d->me);	/* what the dead had begun counts */
 	spw_sync_keep(d);
 	SPW_FAILPOINT("keep-copied");
 	for (uint32_t i = 0; i < n; i++)
 		if (is_unsettled(d->map, i) &&
 		    atomic_load(&d->map->files[i].keep) == SPW_KEEP_YES)
-			make(d, i);
+			all &= make(d, i);
 	SPW_FAILPOINT("keep-made");
+	return all;
 }
 
 void
 spw_drainer_unkeep(struct spw_drainer *d)
 {
-	for (uint32_t i = 0; d->keeps && i < d->map->counts[SPW_POOL_FILES];
-	     i++) {
+	uint32_t ready = spw_seg_ready(d->map, SPW_POOL_FILES);
+
+	for (uint32_t i = 0; d->keeps && i < ready; i++) {
 		struct spw_file *f = &d->map->files[i];
 
 		if (atomic_load(&f->keep) == SPW_KEEP_STUB &&

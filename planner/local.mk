@@ -6,6 +6,7 @@ planner_sources = \
 	planner/advice.h \
 	planner/advisor.c \
 	planner/advisor.h \
+	planner/ahead.c \
 	planner/analyze-format.c \
 	planner/analyze-parts.h \
 	planner/analyze-shape.c \
@@ -14,6 +15,8 @@ planner_sources = \
 	planner/analyze.h \
 	planner/aside.c \
 	planner/aside.h \
+	planner/attr.c \
+	planner/attr.h \
 	planner/await.c \
 	planner/bring.c \
 	planner/buffer.c \
@@ -40,6 +43,8 @@ planner_sources = \
 	planner/hurry.c \
 	planner/keep.c \
 	planner/keep.h \
+	planner/lasting.c \
+	planner/lasting.h \
 	planner/levels.c \
 	planner/load.c \
 	planner/log.c \
@@ -50,6 +55,10 @@ planner_sources = \
 	planner/monitor.c \
 	planner/monitor.h \
 	planner/native.c \
+	planner/notes.c \
+	planner/notes.h \
+	planner/over.c \
+	planner/over.h \
 	planner/pack.c \
 	planner/pack.h \
 	planner/pass.c \

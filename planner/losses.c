@@ -126,9 +126,10 @@ count_chunk(const struct spw_map *map, const struct spw_chunk *c,
 	    const struct spw_loss *l, struct spw_lost *lost)
 {
 	uint64_t size = atomic_load(&map->files[l->file].size);
+	uint64_t number = spw_glance64(&c->number);
 
 	for (uint32_t bit = 0; bit < SPW_CHUNK_BLOCKS; bit++) {
-		uint64_t at = (c->number * SPW_CHUNK_BLOCKS + bit) <<
+		uint64_t at = (number * SPW_CHUNK_BLOCKS + bit) <<
 			      SPW_BLOCK_SHIFT;
 		uint64_t end = SPW_MIN(at + SPW_BLOCK_SIZE, size);
 
@@ -148,8 +149,7 @@ count(const struct spw_map *map, const struct spw_loss *l,
 {
 	*ret = (struct spw_lost){ .from = UINT64_MAX };
 	for (uint32_t i = 0; i < spw_chunks_ready(map); i++)
-		if (spw_chunk_is_used(map, i) &&
-		    map->chunks[i].file == l->file)
+		if (spw_chunk_file(map, i) == l->file)
 			count_chunk(map, &map->chunks[i], l, ret);
 }
 
@@ -158,14 +158,18 @@ spw_loss_look(const struct spw_map *map, uint32_t number,
 	      struct spw_lost *ret_lost)
 {
 	const struct spw_loss *l = &map->seg->losses[number];
-	const struct spw_file *f = &map->files[l->file];
 	int err = atomic_load(&l->err);
+	const struct spw_file *f;
+	struct spw_loss seen;		/* the drainer may widen it */
 
-	if (!err || l->file >= map->counts[SPW_POOL_FILES] ||
-	    f->gen != l->file_gen ||
+	spw_glance_copy(&seen, l, sizeof(seen));
+	if (!err || seen.file >= map->counts[SPW_POOL_FILES])
+		return false;
+	f = &map->files[seen.file];
+	if (spw_glance32(&f->gen) != seen.file_gen ||
 	    atomic_load(&f->flags) & SPW_FILE_UNLINKED)
 		return false;
-	count(map, l, ret_lost);
+	count(map, &seen, ret_lost);
 	ret_lost->err = err;
 	ret_lost->path = f->path;
 	ret_lost->where = l->where;

@@ -14,6 +14,7 @@
 #define ALIKE 1e-3		/* spread of sizes, squared: none */
 #define FAR 3.0			/* times what was expected, then it is cut */
 #define BELIEVED 3		/* that often in a row, then it is believed */
+#define BATCH 16u		/* transfers that are seen as one, at most */
 #define FAILURES 3		/* in a row, then it is not available */
 #define PAUSE_FIRST INT64_C(1000000000)
 #define PAUSE_MOST (60 * PAUSE_FIRST)
@@ -27,7 +28,15 @@ struct line {
 	double n, b, t, bb, bt;
 	double latency, slope;		/* seconds, seconds a byte */
 	int8_t run;			/* cut in a row, by side */
-	int64_t ended;			/* the last transfer */
+	bool guessed;			/* nothing was measured so far */
+};
+
+/* Transfers that were under way together. */
+struct batch {
+	struct line before;		/* any of them was over */
+	int64_t ended;			/* the first of them */
+	unsigned n;
+	double bytes, seconds;
 };
 
 struct tier {
@@ -39,6 +48,8 @@ struct tier {
 	unsigned failures;
 	int64_t pause, again;		/* not available before */
 	struct line line[2];
+	struct batch batch[2];
+	int64_t ended[2];		/* the last transfer */
 };
 
 struct spw_monitor {
@@ -128,6 +139,8 @@ spw_monitor_add(struct spw_monitor *m, const struct spw_monitored *tier)
 	t->space = UINT64_MAX;
 	start(&t->line[SPW_MONITOR_WRITE], tier->write_bw, tier->latency);
 	start(&t->line[SPW_MONITOR_READ], tier->read_bw, tier->latency);
+	t->line[SPW_MONITOR_WRITE].guessed = tier->guessed;
+	t->line[SPW_MONITOR_READ].guessed = tier->guessed;
 	m->shown[m->n] = (struct spw_tier_state){ .choices = tier->choices };
 	return (int)m->n++;
 }
@@ -146,7 +159,9 @@ spw_monitor_leave(struct spw_monitor *m, unsigned tier, uint64_t bytes)
 	t->queue = SPW_MAX(0, t->queue - (double)bytes);
 }
 
-/* One transfer in a storm does not make a tier slow. */
+/* One transfer in a storm does not make a tier slow.  One that is next to
+ * nothing does not say how fast it is.
+ */
 static void
 learn(struct line *l, double bytes, double seconds)
 {
@@ -154,16 +169,38 @@ learn(struct line *l, double bytes, double seconds)
 	double least = expected / FAR, most = expected * FAR;
 	int side = seconds > most ? 1 : seconds < least ? -1 : 0;
 
-	l->run = (int8_t)(l->run * side > 0 ? l->run + side : side);
-	if (abs(l->run) >= BELIEVED) {
-		*l = (struct line){ .ended = l->ended };
+	if (bytes >= SMALL)
+		l->run = (int8_t)(l->run * side > 0 ? l->run + side : side);
+	if (bytes >= SMALL && abs(l->run) >= BELIEVED) {
+		*l = (struct line){ 0 };
 		add(l, SMALL, seconds * SMALL / bytes, 1);
 		add(l, LARGE, seconds * LARGE / bytes, 1);
 	} else if (side) {
 		seconds = side > 0 ? most : least;
 	}
+	l->guessed = false;
 	add(l, bytes, seconds, FADE);
 	fit(l);
+}
+
+/* A tier may work on several at a time, and then they are over at one stroke:
+ * each of those that were under way together took its share of the time.
+ */
+static void
+learn_share(struct tier *t, enum spw_monitor_way way, uint64_t bytes,
+	    int64_t began, int64_t took)
+{
+	struct batch *g = &t->batch[way];
+	struct line *l = &t->line[way];
+
+	if (!g->n || g->n == BATCH || began >= g->ended)
+		*g = (struct batch){ .before = *l, .ended = t->ended[way] };
+	else
+		*l = g->before;
+	g->n++;
+	g->bytes += (double)bytes;
+	g->seconds += 1e-9 * (double)took;
+	learn(l, g->bytes / g->n, g->seconds / g->n);
 }
 
 static void
@@ -187,12 +224,11 @@ spw_monitor_done(struct spw_monitor *m, unsigned tier,
 		 int64_t ended, int error)
 {
 	struct tier *t = &m->tier[tier];
-	struct line *l = &t->line[way];
-	int64_t took = ended - SPW_MAX(began, l->ended);
+	int64_t took = ended - SPW_MAX(began, t->ended[way]);
 
 	if (way == SPW_MONITOR_WRITE)
 		spw_monitor_leave(m, tier, bytes);
-	l->ended = SPW_MAX(l->ended, ended);
+	t->ended[way] = SPW_MAX(t->ended[way], ended);
 	if (error) {
 		fail(t, ended, error);
 		return;
@@ -201,7 +237,7 @@ spw_monitor_done(struct spw_monitor *m, unsigned tier,
 	t->pause = 0;
 	t->again = INT64_MIN;
 	if (bytes && took > 0)
-		learn(l, (double)bytes, 1e-9 * (double)took);
+		learn_share(t, way, bytes, began, took);
 }
 
 void
@@ -247,6 +283,17 @@ step(double shown, double now, double moved)
 	return fabs(now - shown) > moved * shown ? now : shown;
 }
 
+/* Seconds a byte that a tier is believed to take. */
+static double
+slope_of(const struct spw_monitor *m, size_t i, enum spw_monitor_way way)
+{
+	double slope = m->tier[i].line[way].slope;
+
+	for (; i && m->tier[i].line[way].guessed; i--)
+		slope = SPW_MAX(slope, m->tier[i - 1].line[way].slope);
+	return slope;
+}
+
 /* The fuller a tier, the surer it is that a byte kept here makes another one
  * go to the next tier: it is to pay the difference.  What fits in an eighth
  * is for free.
@@ -259,8 +306,8 @@ price_of(const struct spw_monitor *m, size_t i)
 
 	if (t->capacity == UINT64_MAX || fill <= FREE || i + 1 == m->n)
 		return 0;
-	more = m->tier[i + 1].line[SPW_MONITOR_WRITE].slope -
-	       t->line[SPW_MONITOR_WRITE].slope;
+	more = slope_of(m, i + 1, SPW_MONITOR_WRITE) -
+	       slope_of(m, i, SPW_MONITOR_WRITE);
 	fill = (SPW_MIN(fill, 1) - FREE) / (1 - FREE);
 	return more > 0 ? fill * (2 - fill) * more : 0;
 }
@@ -270,16 +317,17 @@ show(struct spw_monitor *m, size_t i, int64_t now)
 {
 	struct tier *t = &m->tier[i];
 	struct spw_tier_state *s = &m->shown[i];
-	const struct line *put = &t->line[SPW_MONITOR_WRITE];
-	const struct line *get = &t->line[SPW_MONITOR_READ];
+	double put = slope_of(m, i, SPW_MONITOR_WRITE);
 
 	s->available = t->failures < FAILURES - 1 || now >= t->again;
 	s->free = free_of(t, now);
-	s->write_bw = step(s->write_bw, 1 / put->slope, MOVED);
-	s->read_bw = step(s->read_bw, 1 / get->slope, MOVED);
-	s->latency = step(s->latency, put->latency, MOVED);
+	s->write_bw = step(s->write_bw, 1 / put, MOVED);
+	s->read_bw = step(s->read_bw, 1 / slope_of(m, i, SPW_MONITOR_READ),
+			  MOVED);
+	s->latency = step(s->latency, t->line[SPW_MONITOR_WRITE].latency,
+			  MOVED);
 	s->price = step(s->price, price_of(m, i), MOVED);
-	if (fabs(t->queue - s->queue) * put->slope >= QUEUE_STEP ||
+	if (fabs(t->queue - s->queue) * put >= QUEUE_STEP ||
 	    t->queue <= 0)
 		s->queue = step(s->queue, t->queue, QUEUE_MOVED);
 }

@@ -6,6 +6,9 @@
  * latency + bytes / bandwidth, in which the past fades.  Free space is asked
  * of the file system, not more often than every SPW_MONITOR_EVERY.
  *
+ * A tier of which only a guess is known is taken to be no faster than the one
+ * before it: their order is the user's, who knows more than a guess.
+ *
  * What it publishes moves in steps: a figure that is within some percent of
  * the one published last stays, so that plans made for it stay good.
  *
@@ -28,6 +31,7 @@ struct spw_monitored {
 	uint64_t choices;
 	double write_bw, read_bw;	/* bytes a second */
 	double latency;			/* seconds */
+	bool guessed;			/* nobody measured these three */
 };
 
 enum spw_monitor_way { SPW_MONITOR_WRITE, SPW_MONITOR_READ };
@@ -50,7 +54,8 @@ void spw_monitor_leave(struct spw_monitor *m, unsigned tier, uint64_t bytes);
 
 /* A transfer that began and ended then, with 0 or a negative errno.  Those
  * that overlap share the tier: each is charged the time since the one before
- * it ended.  A tier that fails several times in a row is not available for a
+ * it ended, and those that were under way together count as one, by what they
+ * were on average.  A tier that fails several times in a row is not available for a
  * while, longer each time.
  */
 void spw_monitor_done(struct spw_monitor *m, unsigned tier,

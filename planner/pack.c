@@ -25,12 +25,6 @@ count_workers(uint32_t workers)
 	return SPW_MAX(1u, SPW_MIN(n, AUTO_MOST));
 }
 
-static void
-ring(void *bell)
-{
-	spw_bell_ring(bell);
-}
-
 int
 spw_pack_open(struct spw_pack_crew *c, uint32_t workers,
 	      struct spw_bell *bell)
@@ -39,7 +33,7 @@ spw_pack_open(struct spw_pack_crew *c, uint32_t workers,
 	int r = spw_crew_new(n, &c->crew);
 
 	if (r == 0) {
-		spw_crew_tell(c->crew, ring, bell);
+		spw_crew_tell(c->crew, spw_bell_ring, bell);
 		r = spw_packer_new(&c->own);
 	}
 	while (r == 0 && c->npackers < n) {

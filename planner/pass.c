@@ -21,15 +21,19 @@
 #include "shm/files.h"
 #include "shm/gate.h"
 #include "shm/mask.h"
+#include "shm/pool.h"
 #include "shm/ranges.h"
 #include "shm/util.h"
 
-enum { RETRY_MS = 1000, PATIENCE_MS = 1 };
+enum {
+	RETRY_MS = 1000, PATIENCE_MS = 1,
+	SPARED_MOST = 20,		/* times the delay */
+};
 
 static uint32_t
 words(const struct spw_map *map)
 {
-	return map->counts[SPW_POOL_BLOCKS] / 64;
+	return spw_pool_words(map, SPW_POOL_BLOCKS);
 }
 
 bool
@@ -94,7 +98,7 @@ forget_bit(struct spw_map *map, uint32_t idx)
 {
 	atomic_fetch_and(&map->dirty[idx / 64], ~(1ull << idx % 64));
 	atomic_thread_fence(memory_order_seq_cst);
-	if (*(volatile uint32_t *)&map->blocks[idx].file != SPW_NONE)
+	if (spw_glance32(&map->blocks[idx].file) != SPW_NONE)
 		spw_block_mark(map, idx);
 }
 
@@ -111,19 +115,16 @@ collect(struct spw_drainer *d, bool asked)
 		for (; bits; bits &= bits - 1) {
 			uint32_t idx = w * 64 +
 				       (uint32_t)__builtin_ctzll(bits);
-			const struct spw_block *b = &map->blocks[idx];
-			uint32_t file = b->file;
+			struct spw_key key = spw_block_key(&map->blocks[idx]);
 
-			if (file == SPW_NONE) {	/* set for nothing */
+			if (key.file == SPW_NONE) {	/* set for nothing */
 				forget_bit(map, idx);
 				continue;
 			}
-			if (file >= map->counts[SPW_POOL_FILES] ||
-			    !is_wanted(d, file, asked, now))
+			if (key.file >= map->counts[SPW_POOL_FILES] ||
+			    !is_wanted(d, key.file, asked, now))
 				continue;
-			d->found[n++] = (struct spw_candidate){
-				{ file, b->file_gen, b->number }, idx,
-			};
+			d->found[n++] = (struct spw_candidate){ key, idx };
 		}
 	}
 	qsort(d->found, n, sizeof(*d->found), spw_compare);
@@ -177,10 +178,8 @@ redirty(struct spw_drainer *d, struct spw_block_state *s)
 	s->moving_slot = SPW_NONE;
 }
 
-/* Something of the file stays behind: who asked is answered by the next
- * pass. */
-static void
-postpone(struct spw_drainer *d, uint32_t file)
+void
+spw_postpone(struct spw_drainer *d, uint32_t file)
 {
 	uint64_t bit = 1ull << file % 64;
 
@@ -231,6 +230,42 @@ clear_stale(struct spw_map *map, const struct spw_key *key)
 		spw_below_clear(map, key);
 }
 
+/* A program that syncs the file all the time is about to do so again: what it
+ * wrote since then leaves after the copy for that. Home would have it before
+ * the tier that keeps the older bytes otherwise, and fsync would have to wait
+ * for home. Not for ever: others want to see it. */
+static void
+decide_sparing(struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_seg *seg = d->map->seg;
+	struct spw_home *h = spw_home_of(d, file);
+	int64_t now = spw_now_ms(), delay = seg->fixed.delay_ms;
+
+	if (h->visited == d->passes)
+		return;
+	h->visited = d->passes;
+	if (!h->spared || now - h->spared_since >= SPARED_MOST * delay)
+		h->spared_since = now;
+	h->spares = d->store && d->store->of_file[file] &&
+		    now - h->synced_at < SPW_MAX(delay, 1) &&
+		    !(h->spared && h->spared_since == now) &&
+		    !is_asked(d, file) && !d->hurries &&
+		    !atomic_load(&seg->closing) &&
+		    !atomic_load(&seg->want_room);
+	h->spared = false;
+}
+
+static bool
+is_spared(struct spw_drainer *d, const struct spw_block *b)
+{
+	struct spw_home *h = &d->homes[b->file];
+
+	if (!h->spares || b->state.safe == SPW_SAFE)
+		return false;
+	h->spared = true;
+	return true;
+}
+
 bool
 spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 		 bool whole, struct spw_block_state *ret_state)
@@ -245,12 +280,12 @@ spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 	atomic_fetch_add(&f->inflight, 1);
 	if (atomic_load(&f->hold)) {
 		atomic_fetch_sub(&f->inflight, 1);
-		postpone(d, c->key.file);
+		spw_postpone(d, c->key.file);
 		return false;
 	}
 	if (is_overtaking(d, &c->key)) {
 		atomic_fetch_sub(&f->inflight, 1);
-		postpone(d, c->key.file);
+		spw_postpone(d, c->key.file);
 		return false;
 	}
 	/* Cleared before the look: a writer that comes later sets it again. */
@@ -258,7 +293,7 @@ spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 	spw_guard_enter();
 	if (spw_block_lock_index(&d->me, c->idx, &c->key)) {
 		goes = b->state.ndirty && !b->state.nmoving &&
-		       (!whole || is_all_dirty(map, b));
+		       (whole ? is_all_dirty(map, b) : !is_spared(d, b));
 		if (b->state.ndirty)
 			clear_stale(map, &c->key);
 		if (goes && !spw_block_is_sound(map, &b->state)) {
@@ -276,6 +311,8 @@ spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 			*ret_state = change.after;
 		} else if (b->state.ndirty) {
 			spw_block_mark(map, c->idx);
+			if (!whole)	/* until what moves has arrived */
+				spw_postpone(d, c->key.file);
 		}
 		spw_unlock(&b->lock);
 	} else {
@@ -319,7 +356,7 @@ keep_whole(struct spw_block_state *s)
 	s->npresent = 0;
 }
 
-void
+bool
 spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 		 const struct spw_key *key, int err, uint32_t held)
 {
@@ -349,6 +386,8 @@ spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 	}
 	spw_guard_leave();
 	atomic_fetch_sub(&map->files[key->file].inflight, 1);
+	d->cleaned += !err;
+	return !err;
 }
 
 void
@@ -513,8 +552,8 @@ judge(struct spw_drainer *d)
 	for (uint32_t w = 0; w < words(map); w++)
 		for (uint64_t bits = atomic_load(&map->dirty[w]); bits;
 		     bits &= bits - 1) {
-			uint32_t file = map->blocks[w * 64 + (uint32_t)
-				__builtin_ctzll(bits)].file;
+			uint32_t file = spw_glance32(&map->blocks[w * 64 +
+				(uint32_t)__builtin_ctzll(bits)].file);
 
 			if (file < map->counts[SPW_POOL_FILES])
 				spw_file_flag(&map->files[file],
@@ -525,6 +564,7 @@ judge(struct spw_drainer *d)
 		    !spw_chunk_is_empty(&map->chunks[i]))
 			spw_file_flag(&map->files[map->chunks[i].file],
 				      SPW_FILE_UNSETTLED);
+	spw_spill_unsettle(d);
 	atomic_fetch_add(&map->seg->settled, 1);
 	for_touched(d, end_judging);
 	memset(d->touched, 0, map->counts[SPW_POOL_FILES] / 64 *
@@ -605,6 +645,7 @@ spw_pass(struct spw_drainer *d, bool asked)
 		struct spw_block_state state;
 
 		touch(d, d->found[i].key.file);
+		decide_sparing(d, d->found[i].key.file);
 		spw_runs_reserve(d);
 		if (!spw_block_depart(d, &d->found[i], false, &state)) {
 			free_hold(d, d->found[i].key.file);
@@ -655,13 +696,11 @@ void
 spw_pass_take_over(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_BLOCKS].ready),
-				 map->counts[SPW_POOL_BLOCKS]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_BLOCKS);
 
 	for (uint32_t i = 0; i < ready; i++) {
 		struct spw_block *b = &map->blocks[i];
-		struct spw_key key = { b->file, b->file_gen, b->number };
+		struct spw_key key = spw_block_key(b);
 		struct spw_change change = { .scratch = SPW_NONE };
 
 		if (!(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
@@ -689,7 +728,8 @@ spw_pass_take_over(struct spw_drainer *d)
 		}
 		spw_guard_leave();
 	}
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+	ready = spw_seg_ready(map, SPW_POOL_FILES);
+	for (uint32_t i = 0; i < ready; i++) {
 		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
 		      SPW_IN_USE))
 			continue;

@@ -23,6 +23,7 @@
 #define FIRST_OFF 0.25f		/* deviation assumed at first */
 #define LEAST_OFF 0.03f
 #define BELIEVED 3		/* blocks in a row on the same side */
+#define WHOLE -0.02f		/* ln, of a fraction that is as good as all */
 #define MOVED 0.03		/* a change that is worth a new version */
 #define REVIEW 32		/* blocks between looks at all choices */
 
@@ -31,7 +32,7 @@ enum { PACK, UNPACK, STORED, FIGURES };
 /* Blocks that the expectation counts for, and a sample.  Times are noisy,
  * sizes are not.
  */
-static const float shrink[FIGURES] = { 0.5f, 0.5f, 0.1f };
+static const float shrink[FIGURES] = { 0.5f, 0.5f, 0.02f };
 static const float sample_weight[FIGURES] = { 0.4f, 0.4f, 0.4f };
 
 /* Blocks after which the past fades. */
@@ -55,6 +56,7 @@ struct class {
 	uint64_t traits;
 	struct cell cell[SPW_CHOICES_MAX];
 	struct cell sample[SPW_CHOICES_MAX];
+	uint64_t sampler[SPW_CHOICES_MAX];	/* whose they are; 0: of many */
 	struct news news[SPW_CHOICES_MAX];
 };
 
@@ -69,6 +71,7 @@ struct stream {
 	uint64_t used;			/* tick of the last use; 0: empty */
 	uint16_t class;
 	uint16_t since_review;
+	uint16_t blamed;		/* choices of which blocks followed */
 	struct drift all[FIGURES];	/* over choices */
 	struct drift by_filter[FILTERS][FIGURES];
 	struct cell cell[SPW_CHOICES_MAX];
@@ -83,6 +86,7 @@ struct spw_predictor {
 	uint64_t version, tick;
 	struct spw_choice choice[SPW_CHOICES_MAX];
 	struct cell bias[SPW_CHOICES_MAX];	/* blocks against samples */
+	struct cell whole[SPW_CHOICES_MAX];	/* times of what stays so */
 	unsigned n_classes;
 	struct class class[CLASSES];
 	struct stream stream[STREAMS + PROBES];
@@ -186,8 +190,8 @@ drift_behind(const struct spw_predictor *p, const struct stream *st,
 }
 
 static bool
-expect(const struct spw_predictor *p, const struct stream *st, unsigned c,
-       int k, float *ret)
+blend(const struct spw_predictor *p, const struct stream *st, unsigned c,
+      int k, float *ret)
 {
 	const struct cell *own = &st->cell[c];
 	float prior;
@@ -200,6 +204,31 @@ expect(const struct spw_predictor *p, const struct stream *st, unsigned c,
 	*ret = (own->n[k] * own->mean[k] + shrink[k] * prior) /
 	       (own->n[k] + shrink[k]);
 	return true;
+}
+
+/* What gets no smaller is run over, not searched: it takes a codec the same
+ * time whatever it is, and far less than what does.
+ */
+static bool
+is_whole(float log_fraction)
+{
+	return log_fraction > WHOLE;
+}
+
+static bool
+expect(const struct spw_predictor *p, const struct stream *st, unsigned c,
+       int k, float *ret)
+{
+	const struct cell *own = &st->cell[c], *whole = &p->whole[c];
+	bool is_seen = own->n[k] > 0 && !(own->sampled >> k & 1);
+	float stored;
+
+	if (k != STORED && !is_seen && whole->n[k] > 0 &&
+	    blend(p, st, c, STORED, &stored) && is_whole(stored)) {
+		*ret = whole->mean[k];
+		return true;
+	}
+	return blend(p, st, c, k, ret);
 }
 
 /* x, or the farthest from what is expected that it counts for.  Sizes are
@@ -284,14 +313,37 @@ guess_block(const struct spw_predictor *p, unsigned c, int k, float x)
 		   (bias->n[k] + 1);
 }
 
+/* Where a block stores more than samples of it did, these were not like the
+ * rest, and what other choices made of them is as wrong.
+ */
 static void
-compare_samples(struct spw_predictor *p, struct cell *cell, unsigned c, int k,
+blame_samples(struct spw_predictor *p, struct stream *st, float off)
+{
+	float share = 1 / (1 + (float)st->blamed++);
+
+	for (unsigned c = 1; c < p->n; c++) {
+		struct cell *cell = &st->cell[c];
+		float *mean = &cell->mean[STORED];
+
+		if (cell->sampled >> STORED & 1 && cell->n[STORED] > 0)
+			*mean = SPW_MIN(0, *mean + share * off *
+					   leeway(STORED, *mean));
+	}
+}
+
+static void
+compare_samples(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 		float x)
 {
-	struct cell *bias = &p->bias[c];
+	struct cell *bias = &p->bias[c], *cell = &st->cell[c];
 	float room = leeway(k, cell->mean[k]), off = x - cell->mean[k];
 	uint8_t bit = (uint8_t)(1u << k);
 
+	if (k == STORED) {
+		st->costs.stored[c] = (double)INFINITY;	/* told exactly */
+		if (room > 0.1f)
+			blame_samples(p, st, off / room);
+	}
 	if (cell->alone & bit && room > 0.1f) {
 		off = bias->mean[k] + off / room;
 		off = SPW_MAX(SPW_MIN(off, 0.5f), -0.5f);
@@ -343,6 +395,24 @@ learn_further(const struct spw_predictor *p, struct stream *st, unsigned c,
 	drift(p, st, c, k, guess - prior, w);
 }
 
+/* What is usual for a class is not to be had from this stream alone. */
+static bool
+is_sampler(const struct class *class, const struct stream *st, unsigned c)
+{
+	return class->sampler[c] == st->key.id + 1;
+}
+
+static void
+note_sampler(struct class *class, const struct stream *st, unsigned c)
+{
+	bool is_first = !(class->sample[c].n[STORED] > 0);
+
+	if (is_first)
+		class->sampler[c] = st->key.id + 1;
+	else if (!is_sampler(class, st, c))
+		class->sampler[c] = 0;
+}
+
 static void
 learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	     float x)
@@ -351,13 +421,16 @@ learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	struct class *class = &p->class[st->class];
 	struct cell *usual = &class->sample[c];
 	float w = sample_weight[k], off = x - usual->mean[k], prior;
-	bool is_usual = usual->n[k] > 0;
+	bool is_usual = usual->n[k] > 0 && (cell->alone >> k & 1 ||
+					    !is_sampler(class, st, c));
 
 	if (!(cell->sampled >> k & 1) && cell->n[k] > 0)
 		return;			/* blocks have told more */
 	cell->sampled |= (uint8_t)(1u << k);
-	if (st->class)
+	if (st->class) {
+		note_sampler(class, st, c);
 		average(usual, k, x, 0, w, CLASS_MEMORY);
+	}
 	if (!st->class || class->cell[c].n[k] <= 0 ||
 	    !expect_of_class(p, st->class, c, k, &prior))
 		learn_first(p, st, c, k, x);
@@ -377,12 +450,14 @@ learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	bool has_prior = expect_of_class(p, st->class, c, k, &prior);
 
 	if (cell->sampled >> k & 1)
-		compare_samples(p, cell, c, k, x);
+		compare_samples(p, st, c, k, x);
 	if (expect(p, st, c, k, &expected))
 		kept = cut(cell, k, expected, x);
 	else
 		expected = x;
-	if (has_prior)
+	if (k != STORED && is_whole(cell->mean[STORED]))
+		average(&p->whole[c], k, kept, 0, w, CLASS_MEMORY);
+	else if (has_prior)
 		drift(p, st, c, k, kept - prior, w);
 	tell_class(p, st, c, k, kept, w);
 	average(cell, k, kept, x - expected, w, memory[k]);
@@ -593,6 +668,8 @@ tell_figure(struct spw_predictor *p, unsigned class, unsigned c, int k,
 
 	average(&p->class[class].cell[c], k, ln, 0, w, CLASS_MEMORY);
 	average(&p->class[0].cell[c], k, ln, 0, w / 4, CLASS_MEMORY);
+	if (k != STORED && is_whole(p->class[class].cell[c].mean[STORED]))
+		average(&p->whole[c], k, ln, 0, w, CLASS_MEMORY);
 }
 
 int

@@ -27,14 +27,15 @@
  *
  * A successor finds the marks among the objects and goes on from there. That
  * tiers fail here is no matter of home, nor of who asked: home has it all. It
- * is tried again with every sync; meanwhile recover may find older bytes, and
- * leaves a file alone that was changed half a minute after they were made.
+ * is tried again with every sync; meanwhile home says itself that it is younger
+ * than what is left there (notes.c).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "planner/held.h"
+#include "planner/notes.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/util.h"
@@ -166,7 +167,7 @@ is_marked(const struct spw_store *s, uint32_t file, uint64_t seq)
 static bool
 put_mark(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
-	struct spw_down *down = spw_store_begin(d);
+	struct spw_down *down = spw_store_begin(d, true);
 
 	seq = SPW_MIN(seq, atomic_load(&d->map->seg->sequence));
 	down->file = file;
@@ -251,28 +252,21 @@ let_go(struct spw_drainer *d, uint32_t file, uint64_t seq, bool loose)
 static void
 note_copies(struct spw_drainer *d, uint32_t file)
 {
-	if (!d->store->of_file[file] && !d->homes[file].dropped)
+	if (!d->store->of_file[file] && !d->homes[file].dropped &&
+	    !d->store->partial)
 		atomic_fetch_and(&d->map->files[file].flags,
 				 ~(uint32_t)SPW_FILE_COPIED);
 }
 
-int
-spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
+/* Home is made to keep what they promise. */
+static int
+release_promised(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
 	struct spw_home *h = spw_home_of(d, file);
 	bool was_cut, unsynced = h->unsynced;
-	int fd, r;
+	int fd = spw_home_open(d, file);
+	int r = fd < 0 ? fd : spw_sync_home(d, file, fd, true, &was_cut);
 
-	if (!d->store)
-		return 0;
-	if (!spw_store_has_promised(d, file, seq) && !h->refused) {
-		if (h->dropped || d->store->inherited)
-			h->dropped = spw_store_sync(d) < 0;
-		note_copies(d, file);
-		return 0;
-	}
-	fd = spw_home_open(d, file);
-	r = fd < 0 ? fd : spw_sync_home(d, file, fd, true, &was_cut);
 	if (r < 0)
 		return r;
 	h->unsynced = h->refused = false;
@@ -283,19 +277,44 @@ spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	/* What came down meanwhile may be older than what went home. */
 	h->doubtful = d->store->of_file[file] &&
 		      (h->doubtful || was_cut || unsynced);
+	return 0;
+}
+
+int
+spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
+{
+	struct spw_home *h = spw_home_of(d, file);
+	int r = 0;
+
+	if (!d->store)
+		return 0;
+	if (spw_store_has_promised(d, file, seq) || h->refused)
+		r = release_promised(d, file, seq);
+	else if (h->dropped || d->store->inherited)
+		h->dropped = spw_store_sync(d) < 0;
+	if (r < 0)
+		return r;
+	spw_notes_tend(d, file, seq);
 	note_copies(d, file);
 	return 0;
 }
 
-void
+int
 spw_sync_release_settled(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
 	uint64_t seq = atomic_load(&map->seg->sequence);
+	int r, err = 0;
 
 	for (uint32_t i = 0; d->store && i < map->counts[SPW_POOL_FILES]; i++)
-		if (d->store->of_file[i] &&
+		if (atomic_load(&map->owners[SPW_POOL_FILES][i]) &
+		    SPW_IN_USE &&
+		    (d->store->of_file[i] || spw_notes_are_due(d, i)) &&
 		    !spw_file_is_unsettled(&map->files[i]) &&
-		    !(atomic_load(&map->files[i].flags) & SPW_FILE_UNLINKED))
-			(void)spw_sync_release(d, i, seq);
+		    !(atomic_load(&map->files[i].flags) &
+		      SPW_FILE_UNLINKED)) {
+			r = spw_sync_release(d, i, seq);
+			err = r < 0 ? r : err;
+		}
+	return err;
 }

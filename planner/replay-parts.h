@@ -14,6 +14,9 @@ void spw_replay_stamp(struct spw_replay *r);
 /* The file's home, opened; negative errno. */
 int spw_replay_find(struct spw_replay *r, const struct spw_replay_file *f);
 
+/* What home says of them: those that it has count no more. */
+void spw_replay_heed(struct spw_replay *r, struct spw_replay_file *f, int fd);
+
 /* Applies all objects of a file, sets its size and time, and syncs it. */
 int spw_replay_apply(struct spw_replay *r, uint32_t file, int fd,
 		     const struct spw_replay_step *step);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "planner/notes.h"
 #include "planner/replay-parts.h"
 #include "shm/failpoint.h"
 #include "shm/sys.h"
@@ -363,6 +364,21 @@ spw_replay_drop_file(struct spw_replay *r, uint32_t file)
 	return drop_all(&b, false);
 }
 
+void
+spw_replay_heed(struct spw_replay *r, struct spw_replay_file *f, int fd)
+{
+	uint64_t home = spw_note_read(fd, r->owner);
+	struct spw_replay_object *o = &r->objects[f->first];
+
+	for (uint32_t i = 0; i < f->n && o[i].seq <= home; i++) {
+		if (o[i].old)
+			continue;
+		o[i].old = true;
+		f->bytes -= o[i].length;
+		r->bytes -= o[i].length;
+	}
+}
+
 int
 spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		 const struct spw_replay_step *step)
@@ -372,12 +388,13 @@ spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 
 	if (f->kept)
 		return 0;
-	if (f->n && r->objects[f->first + f->n - 1].old) {
-		f->err = drop_all(&b, false);	/* home before we came */
-		return f->err;
-	}
 	b.fd = spw_replay_find(r, f);
-	f->err = b.fd < 0 ? b.fd : bring(&b, force);
+	if (b.fd >= 0)
+		spw_replay_heed(r, f, b.fd);
+	if (f->n && r->objects[f->first + f->n - 1].old)
+		f->err = drop_all(&b, false);	/* home before we came */
+	else
+		f->err = b.fd < 0 ? b.fd : bring(&b, force);
 	if (b.fd >= 0)
 		spw_sys_close(b.fd);
 	return f->err;

@@ -97,9 +97,10 @@ void spw_replay_check(struct spw_replay *r, struct spw_replay_object *o);
 int spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		     const struct spw_replay_step *step);
 
-/* Looks which of the files are kept here: their homes are stubs that name this
- * share. They are not brought home by spw_replay_bring. */
-void spw_replay_find_kept(struct spw_replay *r);
+/* Looks at the homes: which of the files are kept here, since they are stubs
+ * that name this share, and which have their bytes already. Those are not
+ * brought home by spw_replay_bring. */
+void spw_replay_look_home(struct spw_replay *r);
 
 /*
  * Brings the bytes of a stub home, wherever its name went, and lets go of its

@@ -18,6 +18,8 @@
 enum {
 	PATIENCE_MS = 1,
 	STALL_MS = 1000,		/* until a home that stalls is tried again */
+	/* Of a home that takes bytes about as fast as they can be copied. */
+	QUICK_NS_PER_KIB = 2000,
 };
 
 void
@@ -35,10 +37,16 @@ spw_task_start(struct spw_drainer *d, struct spw_task *task)
 bool
 spw_task_reap(struct spw_drainer *d, int ms)
 {
-	struct spw_task *task = (struct spw_task *)
-		spw_crew_reap(d->crew, d->under_way ? ms : 0);
-	bool any = task != NULL;
+	bool with_tiers = d->store && d->under_way && ms;
+	struct spw_task *task;
+	bool any;
 
+	/* What comes from a tier ends the wait, too. */
+	if (with_tiers)
+		spw_bell_wait(d->store->bell, ms);
+	task = (struct spw_task *)
+		spw_crew_reap(d->crew, d->under_way && !with_tiers ? ms : 0);
+	any = task != NULL;
 	for (; task; task = (struct spw_task *)spw_crew_reap(d->crew, 0)) {
 		d->under_way--;
 		task->over(d, task);
@@ -76,7 +84,7 @@ send_extents(struct spw_job *job)	/* by a worker */
 {
 	struct spw_run *run = (struct spw_run *)job;
 
-	run->began = spw_now_ns();
+	run->began = run->ended = spw_now_ns();
 	for (uint32_t i = 0; i < run->nextents && run->err == 0; i++) {
 		const struct spw_extent *e = &run->extent[i];
 
@@ -87,6 +95,14 @@ send_extents(struct spw_job *job)	/* by a worker */
 			run->bytes += e->to - e->from;
 		}
 	}
+	run->ended = spw_now_ns();
+}
+
+static bool
+was_quick(const struct spw_run *run)
+{
+	return run->ended - run->began <
+	       (int64_t)(run->bytes / 1024 * QUICK_NS_PER_KIB);
 }
 
 /* If anything failed, all of it is dirty again. */
@@ -114,6 +130,7 @@ end_run(struct spw_drainer *d, struct spw_task *task)
 		spw_note_failure(d, run->file, run->err);
 	} else {
 		d->homes[run->file].retry_at = 0;
+		d->homes[run->file].slow = !was_quick(run);
 		spw_file_heal(&d->map->files[run->file]);
 	}
 	run->busy = false;
@@ -134,6 +151,9 @@ begin(struct spw_drainer *d, bool last)
 	run->requests = run->bytes = 0;
 	run->task.job.run = send_extents;
 	run->task.over = end_run;
+	/* The kernel lets one write a file at a time: on a quick home others
+	 * would spin for that and take the processor from who has work. */
+	run->task.job.series = d->homes[run->file].slow ? 0 : run->file + 1;
 	spw_home_note_ctime(d, run->file);
 	if (!last || d->under_way || d->store) {
 		spw_task_start(d, &run->task);
@@ -175,9 +195,10 @@ take_run(struct spw_drainer *d, uint32_t file)
 }
 
 static void
-add_range(struct spw_run *run, uint64_t from, uint64_t to, void *at)
+add_range(struct spw_run *run, uint64_t from, uint64_t to, uint8_t *at)
 {
 	struct spw_extent *e = &run->extent[run->nextents];
+	struct iovec *last = &run->iov[run->niov];
 
 	if (run->nextents && e[-1].to == from) {
 		e--;
@@ -186,8 +207,13 @@ add_range(struct spw_run *run, uint64_t from, uint64_t to, void *at)
 		run->nextents++;
 	}
 	e->to = to;
+	if (e->niov && (uint8_t *)last[-1].iov_base + last[-1].iov_len == at) {
+		last[-1].iov_len += to - from;
+		return;
+	}
 	e->niov++;
-	run->iov[run->niov++] = (struct iovec){ at, to - from };
+	run->niov++;
+	*last = (struct iovec){ at, to - from };
 }
 
 static bool
@@ -219,6 +245,9 @@ spw_runs_add(struct spw_drainer *d, const struct spw_candidate *c,
 	struct spw_mask moving;
 	struct spw_run *run;
 
+	/* The kernel copies up to a page that we have not met, and has cleared
+	 * the rest of its own by then for nothing. */
+	spw_seg_meet_slots(d->map, s->moving_slot);
 	spw_mask_moving(d->map, s, &moving);
 	(void)spw_mask_next(&moving, &from, &to);
 	if (d->run && !continues(d->run, c->key.file, base + from,

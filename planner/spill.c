@@ -6,28 +6,45 @@
  * known to home alone, and perhaps to another node. What was written while a
  * block was on its way makes it dirty again; then the copy below counts for
  * nothing.
+ *
+ * What packs best goes first: it makes the most room for what the tiers have to
+ * write. The rest may get home before its turn comes.
+ *
+ * Nobody waits for them: as many as the tiers take are on their way, and each
+ * makes room when it arrives, while the next ones are packed. Until then their
+ * blocks are neither dirty nor below, but their files are not settled, and who
+ * asked for one is not answered.
  */
 #include <stdlib.h>
 
+#include "planner/advice.h"
 #include "planner/chunks.h"
-#include "planner/store.h"
 #include "shm/failpoint.h"
+#include "shm/files.h"
 #include "shm/util.h"
 
-enum { LOOK = 4 * SPW_CHUNK_BLOCKS };	/* candidates sorted at once */
+enum {
+	LOOK = SPW_CHUNK_BLOCKS,	/* candidates sorted at once */
+	WINDOW = 2048,			/* words of the dirty map they are
+					 * chosen from: 512 MiB */
+	CLASSES = 10,			/* of how much of them is stored */
+};
 
 static void
 arrive(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_key key = { down->file, down->file_gen, 0 };
 	uint32_t held = down->err ? 0 : spw_store_keep(d, down);
+	bool all = true;
 
 	SPW_FAILPOINT("spill-stored");
 	for (uint32_t i = 0; i < down->nblocks; i++) {
 		key.number = down->number[i];
-		spw_block_arrive(d, down->block[i], &key,
-				 held ? 0 : -1, held);
+		all &= spw_block_arrive(d, down->block[i], &key,
+					held ? 0 : -1, held);
 	}
+	if (!all)			/* a pass may have missed it */
+		spw_postpone(d, down->file);
 	if (!held)
 		return;
 	spw_store_lapse(d, held);	/* if nothing was left of it */
@@ -42,7 +59,7 @@ come_back(struct spw_drainer *d, struct spw_down *down, uint32_t first)
 
 	for (uint32_t i = first; i < down->nblocks; i++) {
 		key.number = down->number[i];
-		spw_block_arrive(d, down->block[i], &key, -1, 0);
+		(void)spw_block_arrive(d, down->block[i], &key, -1, 0);
 	}
 	down->nblocks = first;
 }
@@ -90,23 +107,31 @@ send(struct spw_drainer *d, struct spw_down *down, uint64_t length)
 	return 0;
 }
 
+/* Dirty, and not on its way home. */
+static bool
+rests(const struct spw_block *b)
+{
+	return spw_glance8(&b->state.ndirty) &&
+	       !spw_glance8(&b->state.nmoving);
+}
+
 /* A dirty block of the file, which need not be among the candidates: they
  * are in the order of memory, and writers may come in any. */
 static bool
 find_dirty(struct spw_drainer *d, struct spw_candidate *c)
 {
 	c->idx = spw_block_find(&d->me, &c->key);
-	return c->idx != SPW_NONE &&
-	       d->map->blocks[c->idx].state.ndirty &&
-	       !d->map->blocks[c->idx].state.nmoving;
+	return c->idx != SPW_NONE && rests(&d->map->blocks[c->idx]);
 }
 
 /* None but the last of a file may be shorter. */
 static bool
-is_full(const struct spw_block_state *s)
+is_full(const struct spw_block *b)
 {
-	return s->ndirty == 1 && s->dirty.r[0].from == 0 &&
-	       s->dirty.r[0].to == SPW_BLOCK_SIZE;
+	struct spw_block_state s = spw_block_look(b);
+
+	return s.ndirty == 1 && s.dirty.r[0].from == 0 &&
+	       s.dirty.r[0].to == SPW_BLOCK_SIZE;
 }
 
 static struct spw_candidate
@@ -115,23 +140,26 @@ row_start(struct spw_drainer *d, struct spw_candidate c)
 	struct spw_candidate first = c;
 
 	while (c.key.number-- % SPW_CHUNK_BLOCKS && find_dirty(d, &c) &&
-	       is_full(&d->map->blocks[c.idx].state))
+	       is_full(&d->map->blocks[c.idx]))
 		first = c;
 	return first;
 }
 
 /* The row that c is in, of one chunk; returns how many candidates were looked
- * at. */
+ * at. *ret_full: no tier takes more now. */
 static uint32_t
 send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
 	 uint32_t *ret_went, bool *ret_full)
 {
-	struct spw_down *down = spw_store_begin(d);
+	struct spw_down *down = spw_store_begin(d, false);
 	struct spw_candidate at = row_start(d, *c);
 	uint64_t chunk = c->key.number / SPW_CHUNK_BLOCKS, length = 0;
 	struct spw_block_state state;
 	uint32_t i = 0, went;
 
+	*ret_full = !down;
+	if (!down)
+		return 0;
 	down->file = c->key.file;
 	down->file_gen = c->key.file_gen;
 	while (at.key.number / SPW_CHUNK_BLOCKS == chunk &&
@@ -156,32 +184,80 @@ send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
 	return i;
 }
 
-/* Dirty blocks from where the last look ended. */
+/* Those of a word of the dirty map; the first max of them. */
 static uint32_t
-look(struct spw_drainer *d, struct spw_candidate *list, uint32_t max)
+look_at_word(struct spw_drainer *d, uint32_t w, struct spw_candidate *list,
+	     uint32_t max)
 {
 	struct spw_map *map = d->map;
-	uint32_t words = map->counts[SPW_POOL_BLOCKS] / 64, n = 0;
+	uint64_t bits = atomic_load(&map->dirty[w]);
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < words && n + 64 <= max; i++) {
-		uint32_t w = d->spill_hand = (d->spill_hand + 1) % words;
-		uint64_t bits = atomic_load(&map->dirty[w]);
+	for (; bits && n < max; bits &= bits - 1) {
+		uint32_t idx = w * 64 + (uint32_t)__builtin_ctzll(bits);
+		struct spw_candidate c = {
+			spw_block_key(&map->blocks[idx]), idx,
+		};
 
-		for (; bits; bits &= bits - 1) {
-			uint32_t idx = w * 64 +
-				       (uint32_t)__builtin_ctzll(bits);
-			const struct spw_block *b = &map->blocks[idx];
-
-			if (b->file < map->counts[SPW_POOL_FILES] &&
-			    !b->state.nmoving && b->state.ndirty)
-				list[n++] = (struct spw_candidate){
-					{ b->file, b->file_gen, b->number },
-					idx,
-				};
-		}
+		if (c.key.file < map->counts[SPW_POOL_FILES] &&
+		    rests(&map->blocks[idx]))
+			list[n++] = c;
 	}
+	return n;
+}
+
+/* The last is of those that hardly can go. */
+static unsigned
+class_of(struct spw_drainer *d, const struct spw_candidate *c)
+{
+	double burden = spw_advice_burden(d, c->key.file, c->key.number <<
+					  SPW_BLOCK_SHIFT);
+
+	return is_full(&d->map->blocks[c->idx])
+	       ? (unsigned)(SPW_MIN(burden, 1) * (CLASSES - 2)) : CLASSES - 1;
+}
+
+/* Dirty blocks from where the last look ended, of the first class from *class
+ * on. What was written together is mostly of one kind: the first of a word
+ * stands for the others. */
+static uint32_t
+look(struct spw_drainer *d, struct spw_candidate *list, unsigned *class)
+{
+	uint32_t words = d->map->counts[SPW_POOL_BLOCKS] / 64, n = 0;
+	uint32_t from = d->spill_hand;
+	unsigned best = CLASSES;
+
+	for (uint32_t i = 1; i <= words && (i <= WINDOW || !n) &&
+	     (best > *class || n + 64 <= LOOK); i++) {
+		uint32_t w = (from + i) % words;
+		struct spw_candidate first;
+		unsigned its = look_at_word(d, w, &first, 1)
+			       ? class_of(d, &first) : CLASSES;
+
+		if (its < *class || its > best || its == CLASSES)
+			continue;
+		if (its < best)
+			n = 0;
+		if (n + 64 > LOOK)
+			continue;
+		best = its;
+		n += look_at_word(d, w, list + n, 64);
+		d->spill_hand = w;
+	}
+	*class = best;
 	qsort(list, n, sizeof(*list), spw_compare);
 	return n;
+}
+
+void
+spw_spill_unsettle(struct spw_drainer *d)
+{
+	const struct spw_store *s = d->store;
+
+	for (uint32_t i = 0; s && i < s->ndown; i++)
+		if (s->down[i].busy && !s->down[i].late && s->down[i].nblocks)
+			spw_file_flag(&d->map->files[s->down[i].file],
+				      SPW_FILE_UNSETTLED);
 }
 
 uint32_t
@@ -189,16 +265,17 @@ spw_spill(struct spw_drainer *d, uint32_t want)
 {
 	struct spw_candidate list[LOOK];
 	uint32_t went = 0, n, before;
+	unsigned class = 0;
 	bool full = false;
 
-	if (!d->store || !d->store->nlevels)
+	if (!d->store || !d->store->nlevels || spw_store_is_laden(d))
 		return 0;
 	do {
 		before = went;
-		n = look(d, list, LOOK);
+		n = look(d, list, &class);
 		for (uint32_t i = 0; i < n && !full && went < want;)
 			i += send_row(d, &list[i], n - i, &went, &full);
-	} while (went > before && went < want && !full);
-	spw_store_reap(d, true);
+		class += went == before;	/* none of it can go now */
+	} while (n && went < want && !full);
 	return went;
 }

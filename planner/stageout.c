@@ -80,17 +80,11 @@ spw_replay_stage_out(struct spw_replay *r, int fd, struct spw_stub *s,
 }
 
 static bool
-is_stub_of(struct spw_replay *r, const struct spw_replay_file *f)
+is_stub_of(const struct spw_replay *r, int fd)
 {
 	struct spw_stub s;
-	int fd = spw_replay_find(r, f);
-	bool is;
 
-	if (fd < 0)
-		return false;
-	is = spw_stub_read(fd, &s) == 0 && !strcmp(s.share, r->owner);
-	spw_sys_close(fd);
-	return is;
+	return spw_stub_read(fd, &s) == 0 && !strcmp(s.share, r->owner);
 }
 
 bool
@@ -115,16 +109,22 @@ spw_replay_is_orphaned(struct spw_replay *r)
 }
 
 void
-spw_replay_find_kept(struct spw_replay *r)
+spw_replay_look_home(struct spw_replay *r)
 {
 	for (uint32_t i = 0; i < r->nfiles; i++) {
 		struct spw_replay_file *f = &r->files[i];
+		int fd = f->n ? spw_replay_find(r, f) : -ENOENT;
 
-		if (!f->n || !is_stub_of(r, f))
+		if (fd < 0)
 			continue;
-		f->kept = true;
-		r->kept++;
-		r->kept_bytes += f->bytes;
-		r->bytes -= f->bytes;
+		f->kept = is_stub_of(r, fd);
+		if (f->kept) {
+			r->kept++;
+			r->kept_bytes += f->bytes;
+			r->bytes -= f->bytes;
+		} else {
+			spw_replay_heed(r, f, fd);
+		}
+		spw_sys_close(fd);
 	}
 }

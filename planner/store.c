@@ -19,6 +19,7 @@ enum {
 	RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
 	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
 	PROBE_US = 100000,
+	PATIENCE = 4,			/* times the queue of the best tier */
 };
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
@@ -49,34 +50,48 @@ spw_store_share(const struct spw_map *map, char ret[SPW_STORE_SHARE])
 		 (unsigned long long)map->fixed.created);
 }
 
+struct opening {
+	struct spw_drainer *d;
+	uint32_t number;
+};
+
+/* One that does not answer is done without, unless it may have what nobody
+ * else has: then there is nothing to be done but to say so, and to wait. */
+static bool
+is_awaited(void *arg)
+{
+	const struct opening *o = arg;
+
+	spw_level_failed(o->d, o->number, -ETIMEDOUT);
+	return spw_any_below(o->d->map);
+}
+
 /* A predecessor that was killed lets go of the segment first and of its share
  * a moment later. */
 static int
-open_share(struct spw_bell *bell, const struct spw_tier_ops *ops,
+open_share(struct opening *o, const struct spw_tier_ops *ops,
 	   const struct spw_tier_setup *setup, struct spw_apart **ret_tier)
 {
+	struct spw_store *s = o->d->store;
 	int64_t since = spw_now_ms();
 	int r;
 
-	while ((r = spw_apart_open(bell, ops, setup, ret_tier)) == -EBUSY &&
+	while ((r = spw_apart_open(s->bell, ops, setup, is_awaited, o,
+				   ret_tier)) == -EBUSY &&
 	       spw_now_ms() - since < BUSY_MS)
 		spw_sys_sleep_us(BUSY_US);
+	s->stuck |= r == -ETIMEDOUT;
 	return r;
 }
 
-/* One that does not answer is done without, unless it may have what nobody
- * else has: then there is nothing to be done but to wait. */
 static int
-probe(struct spw_drainer *d, const char *place, uint32_t number)
+probe(struct opening *o, const char *place)
 {
 	int r;
 
-	while ((r = spw_aside_probe(d->aside, number, place)) == -ETIMEDOUT) {
-		spw_level_failed(d, number, r);
-		if (!spw_any_below(d->map))
-			break;
+	while ((r = spw_aside_probe(o->d->aside, o->number, place)) ==
+	       -ETIMEDOUT && is_awaited(o))
 		spw_sys_sleep_us(PROBE_US);
-	}
 	return r;
 }
 
@@ -93,16 +108,19 @@ open_level(struct spw_drainer *d, const struct spw_tierlist *list,
 		.place = spw_tierspec_place(list, spec), .owner = name,
 		.capacity = spec->capacity, .create = true,
 	};
+	struct opening opening = { d, number };
 	int r;
 
 	setup.io = spw_tierspec_value(list, spec, SPW_KEY_IO);
 
 	spw_store_share(d->map, name);
 	*level = (struct spw_level){ .number = number };
-	r = ops ? probe(d, setup.place, number) : -ENOTSUP;
+	r = ops ? probe(&opening, setup.place) : -ENOTSUP;
 	if (r == 0)
-		r = open_share(s->bell, ops, &setup, &level->tier);
+		r = open_share(&opening, ops, &setup, &level->tier);
 	if (r < 0) {
+		s->partial |= atomic_load(&d->map->seg->levels[number]
+					   .capacity) != 0;
 		spw_level_failed(d, number, r);
 		return;
 	}
@@ -130,6 +148,10 @@ allocate(struct spw_drainer *d)
 			     sizeof(*s->promised));
 	s->places = calloc(d->map->counts[SPW_POOL_CHUNKS],
 			   sizeof(*s->places));
+	s->readers = calloc(d->map->counts[SPW_POOL_LANES],
+			    sizeof(*s->readers));
+	s->errands = calloc(d->map->counts[SPW_POOL_CHUNKS],
+			    sizeof(*s->errands));
 	s->row = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
 	for (int i = 0; i < SPW_LOADS; i++) {
 		s->load[i].buf = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
@@ -140,7 +162,8 @@ allocate(struct spw_drainer *d)
 	for (int i = 0; ok && i < SPW_CREW_HANDS; i++)
 		ok = spw_packer_new(&s->unpacker[i]) == 0;
 	return ok && s->row && s->scratch && s->raw && s->of_file &&
-	       s->promised && s->places && spw_bell_new(&s->bell) == 0 &&
+	       s->promised && s->places && s->readers && s->errands &&
+	       spw_bell_new(&s->bell) == 0 &&
 	       spw_pack_open(&s->crew, d->map->fixed.workers, s->bell) == 0;
 }
 
@@ -150,7 +173,8 @@ allocate_transfers(struct spw_store *s)
 {
 	bool ok = true;
 
-	s->ndown = SPW_DOWN_DEPTH * (s->nlevels + 1);
+	/* As many again for fsync, and those that are packed. */
+	s->ndown = 3 * SPW_DOWN_DEPTH * s->nlevels + SPW_DOWN_DEPTH;
 	s->down = calloc(s->ndown, sizeof(*s->down));
 	for (uint32_t i = 0; s->down && i < s->ndown; i++) {
 		s->down[i].x.buf = aligned_alloc(SPW_TIER_ALIGN, s->bound);
@@ -176,8 +200,10 @@ release(struct spw_drainer *d)
 	for (uint32_t i = 0; s->down && i < s->ndown; i++)
 		free(s->down[i].x.buf);
 	free(s->down);
-	for (uint32_t i = 0; i < s->nlevels; i++)
+	for (uint32_t i = 0; i < s->nlevels; i++) {
+		spw_ahead_free(&s->level[i]);
 		free(s->level[i].up.buf);
+	}
 	for (int i = 0; i < SPW_LOADS; i++) {
 		free(s->load[i].buf);
 		free(s->load[i].stored);
@@ -192,10 +218,13 @@ release(struct spw_drainer *d)
 		free(s->held[i].o);
 	free(s->scratch);
 	free(s->raw);
+	spw_crew_tell(d->crew, NULL, NULL);
 	spw_bell_free(s->bell);
 	free(s->of_file);
 	free(s->promised);
 	free(s->places);
+	free(s->readers);
+	free(s->errands);
 	free(s->held);
 	free(s->marks);
 	free(s);
@@ -221,6 +250,7 @@ spw_store_open(struct spw_drainer *d)
 			release(d);
 		return -ENOMEM;
 	}
+	spw_crew_tell(d->crew, spw_bell_ring, d->store->bell);
 	(void)spw_codec_load(NULL);
 	r = spw_tierspec_parse(d->map->fixed.tiers, "segment", SPW_KINDS_ALL,
 			       NULL, list, &diag);
@@ -242,10 +272,11 @@ void
 spw_store_close(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
-	bool kept = false;
+	bool kept;
 
 	if (!s)
 		return;
+	kept = s->stuck;
 	spw_store_reap(d, true);
 	if (s->nmarks)
 		(void)spw_store_sync(d);	/* and with it they go */
@@ -254,10 +285,12 @@ spw_store_close(struct spw_drainer *d)
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		kept |= spw_apart_close(s->level[i].tier,
 					!spw_held_any(d, i)) == -ETIMEDOUT;
-	if (kept)
-		d->store = NULL;	/* a tier still has buffers of it */
-	else
+	if (!kept) {
 		release(d);
+		return;
+	}
+	spw_crew_tell(d->crew, NULL, NULL);
+	d->store = NULL;		/* a tier still has buffers of it */
 }
 
 void
@@ -445,46 +478,78 @@ bytes_that_fit(struct spw_drainer *d, const struct spw_down *down,
 	return fit * 2 >= bytes ? fit : 0;
 }
 
+struct counselled {			/* what an object is to do */
+	struct spw_advice advice;
+	unsigned piece;			/* of it; the number of them: go home */
+	uint64_t bytes;
+};
+
 /* A tier that turns out to have no room is left out. */
 static bool
-ask(struct spw_drainer *d, const struct spw_down *down, bool durable,
-    struct spw_advice *ret, unsigned *ret_piece, uint64_t *ret_bytes)
+ask_some(struct spw_drainer *d, const struct spw_down *down, uint64_t tiers,
+	 struct counselled *ret)
 {
-	uint64_t tiers = usable(d, durable);
+	struct spw_advice *a = &ret->advice;
 
-	while (tiers && spw_advice_ask(d, down, raw_bytes(down), tiers, ret)) {
-		unsigned i = *ret_piece = spw_advice_first(d, ret);
+	while (tiers && spw_advice_ask(d, down, raw_bytes(down), tiers, a)) {
+		unsigned i = ret->piece = spw_advice_first(d, a);
 
-		if (i == ret->n)
+		if (i == a->n)
 			return true;
-		*ret_bytes = bytes_that_fit(d, down, ret->piece[i].tier,
-					    bytes_of(down, ret, i));
-		if (*ret_bytes)
+		ret->bytes = bytes_that_fit(d, down, a->piece[i].tier,
+					    bytes_of(down, a, i));
+		if (ret->bytes)
 			return true;
-		tiers &= ~(1ull << ret->piece[i].tier);
+		tiers &= ~(1ull << a->piece[i].tier);
 	}
 	return false;
+}
+
+static const struct spw_advised *
+piece_of(const struct counselled *c)
+{
+	return c->piece < c->advice.n ? &c->advice.piece[c->piece] : NULL;
+}
+
+/* Where the best tier has a queue, another one may have nothing to do. */
+static bool
+ask(struct spw_drainer *d, const struct spw_down *down, bool durable,
+    struct counselled *ret)
+{
+	uint64_t tiers = usable(d, durable);
+	const struct spw_advised *best, *second;
+	struct counselled other;
+
+	if (!ask_some(d, down, tiers, ret))
+		return false;
+	best = piece_of(ret);
+	if (!best || d->store->level[best->tier].waiting < SPW_QUEUE_DEPTH ||
+	    !ask_some(d, down, tiers & ~(1ull << best->tier), &other))
+		return true;
+	second = piece_of(&other);
+	if (second && spw_await_is_free(&d->store->level[second->tier]) &&
+	    second->expected.write < PATIENCE * best->expected.write)
+		*ret = other;
+	return true;
 }
 
 uint64_t
 spw_store_plan(struct spw_drainer *d, struct spw_down *down, bool durable)
 {
 	const struct spw_store *s = d->store;
-	struct spw_advice advice;
-	uint64_t bytes;
-	unsigned i;
+	struct counselled c;
 
 	if ((s->nlevels == 1 && s->level[0].pinned) ||
-	    !ask(d, down, durable, &advice, &i, &bytes))
+	    !ask(d, down, durable, &c))
 		return down->o.length;
-	if (i == advice.n) {
-		spw_advice_take(d, &advice, 0, down);
+	if (!piece_of(&c)) {
+		spw_advice_take(d, &c.advice, 0, down);
 		give_back_cut(d, down);
 		spw_log_through(d, down);
 		return 0;
 	}
-	spw_advice_take(d, &advice, i, down);
-	shorten(down, bytes);
+	spw_advice_take(d, &c.advice, c.piece, down);
+	shorten(down, c.bytes);
 	down->reserved = room_for(down, down->o.length);
 	return down->o.length;
 }
@@ -500,6 +565,8 @@ spw_store_send(struct spw_drainer *d, struct spw_down *down)
 	down->sent = true;
 	down->sent_ns = spw_now_ns();
 	down->due = l->syncs + 1 + l->syncing;
+	l->reserved -= down->reserved;
+	l->sent++;
 	spw_advice_sent(d, down);
 	spw_apart_move(l->tier, &down->x, down->o.flags & SPW_OBJECT_SYNC);
 	l->unsynced = true;
@@ -520,18 +587,19 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 	down->pack.raw = raw_bytes(down);
 	down->pack.to = down->x.buf;
 	down->pack.cap = s->bound;
+	l->reserved += down->reserved;
 	/* Sums alone take less time than two changes of thread. */
 	if (down->pack.pack.codec == SPW_CODEC_NONE) {
 		spw_pack_now(&s->crew, &down->pack);
 	} else if (spw_pack_start(&s->crew, &down->pack)) {
-		l->reserved += down->reserved;
 		return 0;
 	}
 	if (down->pack.stored < 0) {
+		l->reserved -= down->reserved;
 		give_back_cut(d, down);
 		return (int)down->pack.stored;
 	}
-	spw_store_send(d, down);
+	spw_await_place(d, down);
 	return 0;
 }
 

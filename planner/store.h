@@ -16,7 +16,10 @@
  * lists the tiers and finds the same, since the chunk has the end of the
  * object's sequence number.
  */
-enum { SPW_DOWN_DEPTH = 8 };		/* objects on their way at once */
+enum {
+	SPW_DOWN_DEPTH = 8,		/* objects that a tier has at once, */
+	SPW_QUEUE_DEPTH = 1,		/* and that wait for it */
+};
 
 struct spw_down {			/* an object on its way down */
 	struct spw_pack_job pack;	/* first: reaped as that */
@@ -39,6 +42,7 @@ struct spw_down {			/* an object on its way down */
 	int64_t sent_ns;		/* when it was submitted */
 	uint64_t due;			/* the tier's sync that makes it safe */
 	bool busy;
+	bool waits;			/* packed, for a place in its tier */
 	bool sent;
 	bool late;			/* over for us; the tier still has it */
 	char path[SPW_FILE_PATH];	/* of the file, in o */
@@ -94,12 +98,29 @@ struct spw_marked {			/* a mark in a tier, see release.c */
 	uint32_t file, file_gen;	/* file SPW_NONE: not known here */
 };
 
+enum { SPW_AHEADS = 8 };		/* objects read ahead, of each tier */
+
+struct spw_ahead {			/* stored bytes of an object */
+	struct spw_transfer x;		/* its buffer stays */
+	uint64_t number;		/* of the object; 0: none */
+	bool flying;			/* not there yet */
+	int64_t used;			/* ms */
+};
+
+struct spw_reader {			/* how far a lane came; see ahead.c */
+	uint32_t file, file_gen;
+	uint64_t to;			/* block */
+	uint32_t turns;
+};
+
 struct spw_level {			/* one of the tiers */
 	struct spw_apart *tier;
 	uint32_t number;		/* in the list of the segment */
 	bool pinned;			/* its packing, by the user */
 	struct spw_object_pack pack;
-	uint64_t reserved;		/* bytes that are packed for it now */
+	uint64_t reserved;		/* bytes that it does not have yet */
+	uint32_t sent, waiting;		/* objects: it has them; not yet */
+	int64_t pace, ended;		/* ns: what one takes; the last's end */
 	int64_t shunned_until;		/* ms; it failed a moment ago */
 	bool deaf;			/* as of the last look */
 	bool unsynced;			/* something was put since */
@@ -108,6 +129,9 @@ struct spw_level {			/* one of the tiers */
 	uint64_t syncs;			/* that were good */
 	struct spw_transfer up;		/* what is read from it */
 	bool reading;
+	struct spw_ahead ahead[SPW_AHEADS];
+	uint32_t flying;		/* of those */
+	bool cleaning;			/* it is given nothing new */
 };
 
 struct spw_store {
@@ -120,16 +144,20 @@ struct spw_store {
 	uint64_t safe;			/* up to there all are durable */
 	uint64_t *promised;		/* by file: up to there all are */
 	struct spw_places **places;	/* by chunk */
+	struct spw_reader *readers;	/* by lane */
+	uint32_t *errands;		/* chunks that bring.c sees to */
 	int64_t stamped, noted;		/* ms */
 	struct spw_marked *marks;
 	uint32_t nmarks, marks_cap;
 	bool inherited;			/* what a predecessor dropped may not
 					 * be durable yet */
+	bool partial;			/* a tier is not there that a
+					 * predecessor had */
+	bool stuck;			/* one is being opened, for good */
 	struct spw_pack_crew crew;
 	struct spw_counsel *counsel;	/* see advice.h; NULL: none */
-	struct spw_bell *bell;
-	struct spw_down *down;		/* as many more for each tier: it may
-					 * keep them for long */
+	struct spw_bell *bell;		/* tiers and workers ring it */
+	struct spw_down *down;		/* for all that may be under way */
 	uint32_t ndown;
 	uint8_t *scratch;		/* what fsync gathers */
 	uint8_t *raw;			/* for reading */
@@ -153,9 +181,11 @@ int spw_store_open(struct spw_drainer *d);
 /* Closes them; the shares that hold nothing any more go. */
 void spw_store_close(struct spw_drainer *d);
 
-/* A free one; waits for one. Fill in file, over, o.offset, o.length and
- * o.flags; for a mark o.seq, too. */
-struct spw_down *spw_store_begin(struct spw_drainer *d);
+/* A free one; waits for one, if there is somebody who waits for us. Fill in
+ * file, over, o.offset, o.length and o.flags; for a mark o.seq, too. NULL: not
+ * now, so much waits to be sent. */
+struct spw_down *spw_store_begin(struct spw_drainer *d, bool wait);
+bool spw_store_is_laden(const struct spw_drainer *d);	/* then it is that */
 
 /* Gives it back unused. */
 void spw_store_cancel(struct spw_drainer *d, struct spw_down *down);
@@ -172,17 +202,31 @@ uint8_t *spw_store_raw(struct spw_drainer *d, struct spw_down *down,
 uint64_t spw_store_plan(struct spw_drainer *d, struct spw_down *down,
 			bool durable);
 
-/* Packs them, by a worker, and sends them; over is called when it is reaped,
- * err says how it went. If this fails, over is not called. */
+/* Packs them, by a worker, and sends them when the tier has a place; over is
+ * called when it is reaped, err says how it went. If this fails, over is not
+ * called. */
 int spw_store_put(struct spw_drainer *d, struct spw_down *down);
 
 /* Reaps what is over; wait: until nothing is under way that can be hoped
  * for. */
 void spw_store_reap(struct spw_drainer *d, bool wait);
 
+/* Reaps the next that comes; false: none is to be hoped for. */
+bool spw_store_await(struct spw_drainer *d);
+
+/* Blocks that are on their way down, for room: whose no file of `of` (a bit
+ * each; NULL: all), or in objects younger than seq, do not count. */
+uint32_t spw_store_moving(const struct spw_drainer *d, const uint64_t *of,
+			  uint64_t seq);
+
 /* Everything put so far is safe from loss of power, where this can be had:
  * the first thing that went wrong elsewhere. */
 int spw_store_sync(struct spw_drainer *d);
+
+/* The same; if one tier alone is concerned and has it all, its thread does
+ * `then` before we hear of it. */
+int spw_store_sync_then(struct spw_drainer *d, struct spw_apart_then then,
+			bool *ret_done);
 
 /* Whether all objects of the file are, those on their way included. */
 bool spw_store_is_safe(struct spw_drainer *d, uint32_t file);
@@ -195,6 +239,10 @@ void spw_store_lapse(struct spw_drainer *d, uint32_t held);
 
 /* Where a block is: an object, 0: nowhere. */
 uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
+/* How many blocks of the chunk, from this one on and count at most, are below
+ * in the same object; 1 at least. */
+uint32_t spw_store_row(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
+		       uint32_t count);
 
 /* Reads file bytes [from, to) from an object into buf, unpacked and checked.
  * What the object has less is zero. -EINPROGRESS: its tier does not
@@ -202,6 +250,11 @@ uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
  * that is in it. */
 int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 		   uint64_t to, void *buf, struct spw_span *ret_bad);
+
+/* A lane wants blocks: if it goes on from where it was, what comes next is
+ * read ahead. */
+void spw_ahead_follow(struct spw_drainer *d, uint32_t lane, struct spw_key key,
+		      uint32_t count);
 
 /* The same in two steps, of which a worker can do the second: l->at and l->len
  * are given. What was read is let go of at last. */

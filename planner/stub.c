@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "planner/attr.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/sys.h"
@@ -34,50 +35,6 @@ static int
 sync_file(int fd)
 {
 	return (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
-}
-
-/* Attributes of this kind need the rights on the file itself, whatever the
- * descriptor may do. */
-static int
-with_rights(int fd, int (*act)(int fd, char *text, size_t n), char *text,
-	    size_t n)
-{
-	struct stat st;
-	int r = act(fd, text, n), e;
-
-	if (r != -EACCES && r != -EPERM)
-		return r;
-	e = spw_sys_fstat(fd, &st);
-	if (e == 0)
-		e = set_mode(fd, (st.st_mode & 07777) | S_IRUSR | S_IWUSR);
-	if (e < 0)
-		return r;
-	r = act(fd, text, n);
-	e = set_mode(fd, st.st_mode & 07777);
-	return r < 0 ? r : e < 0 ? e : r;
-}
-
-static int
-get(int fd, char *text, size_t n)
-{
-	return (int)spw_syscall(SYS_fgetxattr, fd, (long)SPW_STUB_ATTR,
-				(long)text, (long)n, 0, 0);
-}
-
-static int
-set(int fd, char *text, size_t n)
-{
-	return (int)spw_syscall(SYS_fsetxattr, fd, (long)SPW_STUB_ATTR,
-				(long)text, (long)n, 0, 0);
-}
-
-static int
-take_away(int fd, char *text, size_t n)
-{
-	(void)text;
-	(void)n;
-	return (int)spw_syscall(SYS_fremovexattr, fd, (long)SPW_STUB_ATTR, 0,
-				0, 0, 0);
 }
 
 static int
@@ -120,7 +77,7 @@ write_attr(int fd, const struct spw_stub *s)
 
 	if (n < 0 || (size_t)n >= sizeof(text))
 		return -E2BIG;
-	n = with_rights(fd, set, text, (size_t)n);
+	n = spw_attr_set(fd, SPW_STUB_ATTR, text, (size_t)n);
 	return n < 0 ? n : sync_file(fd);
 }
 
@@ -128,11 +85,11 @@ int
 spw_stub_read(int fd, struct spw_stub *ret)
 {
 	char text[SPW_STUB_MAX];
-	int n = with_rights(fd, get, text, sizeof(text) - 1);
+	int n = spw_attr_get(fd, SPW_STUB_ATTR, text, sizeof(text) - 1);
 	struct spw_identity id;
 
 	if (n < 0)
-		return n == -EOPNOTSUPP ? -ENODATA : n;
+		return n;
 	text[n] = '\0';
 	n = parse(text, ret);
 	if (n < 0)
@@ -239,7 +196,7 @@ spw_stub_end(int fd, const struct spw_stub *s)
 		r = set_time(fd, s->mtime);
 	SPW_FAILPOINT("stub-plain");
 	if (r == 0)
-		r = with_rights(fd, take_away, NULL, 0);
+		r = spw_attr_remove(fd, SPW_STUB_ATTR);
 	return r < 0 && r != -ENODATA ? r : sync_file(fd);
 }
 

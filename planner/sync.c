@@ -24,6 +24,7 @@
 #include "shm/files.h"
 #include "shm/gate.h"
 #include "shm/mask.h"
+#include "shm/pool.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -37,50 +38,58 @@ struct gather {				/* bytes without a gap, of one file */
 };
 
 static bool
-is_asked(const struct spw_drainer *d, uint32_t file)
+is_in(const uint64_t *files, uint32_t file)
 {
-	return d->syncing[file / 64] >> file % 64 & 1;
+	return files[file / 64] >> file % 64 & 1;
 }
 
-/* Ranks that were answered together will ask together again, a moment after
- * the first of them: then one sync serves all. */
-static void
-wait_for_others(struct spw_drainer *d)
+static uint32_t
+words(const struct spw_drainer *d)
 {
-	const _Atomic uint32_t *asks = &d->map->seg->asks;
-	uint32_t before = atomic_load(asks);
+	return d->map->counts[SPW_POOL_FILES] / 64;
+}
+
+static uint32_t
+count_asks(const struct spw_drainer *d)
+{
 	uint32_t n = 0;
 
-	if (d->sync_width < 2 || spw_now_ns() - d->sync_ended >= SPW_SPIN_NS)
-		return;
-	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
+	for (uint32_t w = 0; w < words(d); w++)
 		n += (uint32_t)__builtin_popcountll(
 			atomic_load(&d->map->syncs[w]));
-	if (n && n < d->sync_width)
-		(void)spw_spin(&d->sync_spin, asks,
-			       before + d->sync_width - n);
+	return n;
 }
 
-static bool
+/* Who waits for another answer in this round is served by the next. A bit
+ * without a ticket is from somebody who asked again just before he was
+ * answered. Returns how many joined. */
+static uint32_t
 take_asks(struct spw_drainer *d)
 {
-	bool any = false;
+	uint32_t n = 0;
 
-	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++) {
-		uint64_t bits = atomic_exchange(&d->map->syncs[w], 0);
+	for (uint32_t w = 0; w < words(d); w++) {
+		uint64_t bits = atomic_load(&d->map->syncs[w]) &
+				~d->syncing[w];
 
-		d->syncing[w] = bits;
-		any |= bits != 0;
+		d->joining[w] = bits;
+		if (!bits)
+			continue;
+		atomic_fetch_and(&d->map->syncs[w], ~bits);
 		for (; bits; bits &= bits - 1) {
 			uint32_t file = w * 64 +
 					(uint32_t)__builtin_ctzll(bits);
+			const struct spw_file *f = &d->map->files[file];
 
 			d->sync_errs[file] = 0;
-			d->sync_tickets[file] =
-				atomic_load(&d->map->files[file].sync_asked);
+			d->sync_tickets[file] = atomic_load(&f->sync_asked);
+			if (d->sync_tickets[file] == atomic_load(&f->sync_done))
+				d->joining[w] &= ~(bits & -bits);
+			else
+				n++;
 		}
 	}
-	return any;
+	return n;
 }
 
 /* Objects may be older than home, or the cut between two of them is lost, or
@@ -100,20 +109,23 @@ is_doubtful(struct spw_drainer *d, uint32_t file)
 }
 
 static void
-send_home(struct spw_drainer *d)
+tell(struct spw_map *map, uint32_t file, uint32_t ticket, int err)
 {
-	for (uint32_t file = 0; file < d->map->counts[SPW_POOL_FILES];
-	     file++) {
-		struct spw_file *f = &d->map->files[file];
+	struct spw_file *f = &map->files[file];
 
-		if (!is_asked(d, file) || !is_doubtful(d, file))
-			continue;
-		d->syncing[file / 64] &= ~(1ull << file % 64);
-		spw_home_of(d, file)->refused = true;
-		atomic_store(&f->sync_err, -EAGAIN);
-		atomic_store(&f->sync_done, d->sync_tickets[file]);
-		spw_sys_futex_wake(&f->sync_done, INT32_MAX);
-	}
+	atomic_store(&f->sync_err, err);
+	atomic_store(&f->sync_done, ticket);
+	spw_sys_futex_wake(&f->sync_done, INT32_MAX);
+}
+
+static void
+send_home(struct spw_drainer *d, uint32_t file)
+{
+	if (!is_doubtful(d, file))
+		return;
+	d->joining[file / 64] &= ~(1ull << file % 64);
+	spw_home_of(d, file)->refused = true;
+	tell(d->map, file, d->sync_tickets[file], -EAGAIN);
 }
 
 /* A tier that fails costs time: home is asked then. */
@@ -133,7 +145,7 @@ emit(struct spw_drainer *d, struct gather *g)
 
 	if (g->err)
 		return;
-	down = spw_store_begin(d);
+	down = spw_store_begin(d, true);
 	down->file = g->file;
 	down->over = copied;
 	down->o.offset = g->from;
@@ -213,38 +225,43 @@ mark(struct spw_drainer *d, const struct spw_candidate *c, bool safe)
 /* What is safe already may be much: it stays dirty until it is home. Who asked
  * did so after his writes, so what they changed is seen without the lock. */
 static void
-add_candidate(struct spw_drainer *d, uint32_t idx, uint32_t *n)
+add_candidate(struct spw_drainer *d, uint32_t idx, const uint64_t *files)
 {
 	const struct spw_block *b = &d->map->blocks[idx];
+	struct spw_key key = spw_block_key(b);
 
-	if (b->file < d->map->counts[SPW_POOL_FILES] && is_asked(d, b->file) &&
-	    *(const volatile uint8_t *)&b->state.safe != SPW_SAFE)
-		d->sync_found[(*n)++] = (struct spw_candidate){
-			{ b->file, b->file_gen, b->number }, idx,
-		};
+	if (key.file >= d->map->counts[SPW_POOL_FILES] ||
+	    !is_in(files, key.file) || spw_glance8(&b->state.safe) == SPW_SAFE)
+		return;
+	if (d->nsync_found == d->map->counts[SPW_POOL_BLOCKS])
+		d->sync_errs[key.file] = -EAGAIN;
+	else
+		d->sync_found[d->nsync_found++] =
+			(struct spw_candidate){ key, idx };
 }
 
-/* Dirty blocks, and those on their way home right now. */
-static uint32_t
-collect(struct spw_drainer *d)
+/* Dirty blocks, and those on their way home right now; behind what was found
+ * before. */
+static void
+collect(struct spw_drainer *d, const uint64_t *files)
 {
 	struct spw_map *map = d->map;
-	uint32_t n = 0;
+	uint32_t before = d->nsync_found;
 
-	for (uint32_t w = 0; w < map->counts[SPW_POOL_BLOCKS] / 64; w++)
+	for (uint32_t w = 0; w < spw_pool_words(map, SPW_POOL_BLOCKS); w++)
 		for (uint64_t bits = atomic_load(&map->dirty[w]); bits;
 		     bits &= bits - 1)
 			add_candidate(d, w * 64 + (uint32_t)
-				      __builtin_ctzll(bits), &n);
+				      __builtin_ctzll(bits), files);
 	for (int r = 0; r < SPW_RUNS; r++)
 		for (uint32_t i = 0; d->runs[r].busy &&
 		     i < d->runs[r].nblocks; i++)
 			if (!(atomic_load(&map->dirty[d->runs[r].block[i] /
 						      64]) >>
 			      d->runs[r].block[i] % 64 & 1))
-				add_candidate(d, d->runs[r].block[i], &n);
-	qsort(d->sync_found, n, sizeof(*d->sync_found), spw_compare);
-	return n;
+				add_candidate(d, d->runs[r].block[i], files);
+	qsort(d->sync_found + before, d->nsync_found - before,
+	      sizeof(*d->sync_found), spw_compare);
 }
 
 /* A size that nothing tells yet. */
@@ -264,9 +281,10 @@ note_size(struct spw_drainer *d, uint32_t file, struct gather *g)
 /* Copies what is dirty of one file, found from i on; returns where the next
  * one begins. */
 static uint32_t
-copy_file(struct spw_drainer *d, uint32_t file, uint32_t i, uint32_t n)
+copy_file(struct spw_drainer *d, uint32_t file, uint32_t i)
 {
 	struct gather g = { .file = file };
+	uint32_t n = d->nsync_found;
 
 	while (i < n && d->sync_found[i].key.file < file)
 		i++;
@@ -348,10 +366,11 @@ sync_home(struct spw_drainer *d, uint32_t file)
 }
 
 static void
-for_asked(struct spw_drainer *d, void (*act)(struct spw_drainer *, uint32_t))
+for_each(struct spw_drainer *d, const uint64_t *files,
+	 void (*act)(struct spw_drainer *, uint32_t))
 {
-	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
-		for (uint64_t bits = d->syncing[w]; bits; bits &= bits - 1)
+	for (uint32_t w = 0; w < words(d); w++)
+		for (uint64_t bits = files[w]; bits; bits &= bits - 1)
 			act(d, w * 64 + (uint32_t)__builtin_ctzll(bits));
 }
 
@@ -372,61 +391,142 @@ check_file(struct spw_drainer *d, uint32_t file)
 		d->sync_errs[file] = -EAGAIN;
 }
 
+/* Files that the tier's thread can answer: what may still go wrong with them
+ * goes wrong there, and it knows. */
+static void
+note_answer(struct spw_drainer *d, uint32_t file)
+{
+	if (!d->sync_errs[file])
+		d->answers[d->nanswers++] = (struct spw_answer){
+			file, d->sync_tickets[file] };
+}
+
+/* By the tier's thread. What the drainer has yet to note, a successor would
+ * find in the tier. */
+static void
+answer_at_once(void *arg)
+{
+	struct spw_drainer *d = arg;
+
+	d->nwaiting = count_asks(d);
+	for (uint32_t i = 0; i < d->nanswers; i++)
+		tell(d->map, d->answers[i].file, d->answers[i].ticket, 0);
+}
+
 static void
 answer_file(struct spw_drainer *d, uint32_t file)
 {
-	struct spw_file *f = &d->map->files[file];
-
 	if (!d->sync_errs[file]) {
 		spw_store_promise(d, file);
+		spw_home_of(d, file)->synced_at = spw_now_ms();
 		atomic_fetch_add(&d->map->seg->syncs_down, 1);
 	} else {
 		spw_home_of(d, file)->refused = true;
 	}
-	atomic_store(&f->sync_err, d->sync_errs[file]);
-	atomic_store(&f->sync_done, d->sync_tickets[file]);
-	spw_sys_futex_wake(&f->sync_done, INT32_MAX);
+	if (!d->answered || d->sync_errs[file])
+		tell(d->map, file, d->sync_tickets[file], d->sync_errs[file]);
 	d->sync_width++;
 }
 
-/* What is dirty in the files of d->syncing is durable in tiers afterwards, or
- * d->sync_errs says why not. */
 static void
-copy_all(struct spw_drainer *d)
+copy_files(struct spw_drainer *d, const uint64_t *files)
 {
-	uint32_t n = collect(d), i = 0;
+	uint32_t i = d->nsync_found;
 
-	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++)
-		for (uint64_t bits = d->syncing[w]; bits; bits &= bits - 1)
+	collect(d, files);
+	for (uint32_t w = 0; w < words(d); w++)
+		for (uint64_t bits = files[w]; bits; bits &= bits - 1)
 			i = copy_file(d, w * 64 + (uint32_t)
-				      __builtin_ctzll(bits), i, n);
+				      __builtin_ctzll(bits), i);
+}
+
+/* What was copied of the files of d->syncing is durable in tiers afterwards,
+ * or d->sync_errs says why not. */
+static void
+make_durable(struct spw_drainer *d, struct spw_apart_then then)
+{
 	SPW_FAILPOINT("sync-copied");
-	(void)spw_store_sync(d);
-	for_asked(d, check_file);
+	(void)spw_store_sync_then(d, then, &d->answered);
+	for_each(d, d->syncing, check_file);
 	SPW_FAILPOINT("sync-durable");
-	for (i = 0; i < n; i++)
+	for (uint32_t i = 0; i < d->nsync_found; i++)
 		mark(d, &d->sync_found[i],
 		     !d->sync_errs[d->sync_found[i].key.file]);
 	SPW_FAILPOINT("sync-marked");
+	d->nsync_found = 0;
 }
 
+static void
+copy_all(struct spw_drainer *d)
+{
+	const struct spw_apart_then nothing = { 0 };
+
+	copy_files(d, d->syncing);
+	make_durable(d, nothing);
+}
+
+/* Those who joined are part of the round from now on. */
+static void
+prepare(struct spw_drainer *d)
+{
+	for_each(d, d->joining, send_home);
+	for_each(d, d->joining, secure_file);
+	SPW_FAILPOINT("sync-home");
+	copy_files(d, d->joining);
+	for (uint32_t w = 0; w < words(d); w++)
+		d->syncing[w] |= d->joining[w];
+}
+
+/* Ranks that were answered together will ask together again, a moment after
+ * the first of them, and so will those who asked meanwhile: then one sync
+ * serves all. What the first of them have written is copied by then. */
 void
 spw_sync_serve(struct spw_drainer *d)
 {
+	const struct spw_apart_then then = { answer_at_once, d };
+	const _Atomic uint32_t *asks = &d->map->seg->asks;
+	uint32_t seen, joined, n = 0, width = 0;
+	struct spw_spin spin;
+
 	if (!d->store)
 		return;
-	wait_for_others(d);
-	if (!take_asks(d))
+	if (spw_now_ns() - d->sync_ended < SPW_SPIN_NS)
+		width = d->sync_width;
+	memset(d->syncing, 0, words(d) * sizeof(*d->syncing));
+	do {
+		spin = (struct spw_spin){ 0 };	/* in vain: fewer next time */
+		seen = atomic_load(asks);
+		joined = take_asks(d);
+		if (joined && !n) {
+			SPW_FAILPOINT("sync-asked");
+			spw_store_reap(d, true);
+		}
+		if (joined)
+			prepare(d);
+		n += joined;
+	} while (joined && n < width &&
+		 spw_spin_among(&spin, asks, seen + 1));
+	if (!n)
 		return;
-	SPW_FAILPOINT("sync-asked");
-	spw_store_reap(d, true);
-	send_home(d);
-	for_asked(d, secure_file);
-	SPW_FAILPOINT("sync-home");
-	copy_all(d);
-	d->sync_width = 0;
-	for_asked(d, answer_file);
+	d->nanswers = 0;
+	for_each(d, d->syncing, note_answer);
+	make_durable(d, then);
+	if (!d->answered)
+		d->nwaiting = count_asks(d);
+	d->sync_width = d->nwaiting;
+	for_each(d, d->syncing, answer_file);
 	d->sync_ended = spw_now_ns();
+}
+
+bool
+spw_sync_is_near(struct spw_drainer *d)
+{
+	const _Atomic uint32_t *asks = &d->map->seg->asks;
+	uint32_t seen = atomic_load(asks);
+
+	if (!d->store || spw_now_ns() - d->sync_ended >= SPW_SPIN_NS)
+		return false;
+	return count_asks(d) || spw_spin_among(&d->next_spin, asks, seen + 1);
 }
 
 /* All that can be copied as it is; home is not asked, it may be hanging. */
@@ -434,11 +534,12 @@ static bool
 choose_unsettled(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
 	bool all = true;
 
 	memset(d->syncing, 0, map->counts[SPW_POOL_FILES] / 64 *
 	       sizeof(*d->syncing));
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+	for (uint32_t i = 0; i < ready; i++) {
 		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
 		      SPW_IN_USE) || !spw_file_is_unsettled(&map->files[i]) ||
 		    atomic_load(&map->files[i].flags) & SPW_FILE_UNLINKED)
@@ -456,17 +557,18 @@ choose_unsettled(struct spw_drainer *d)
 static bool
 promise_all(struct spw_drainer *d)
 {
+	uint32_t ready = spw_seg_ready(d->map, SPW_POOL_FILES);
 	bool all = true;
 
-	for (uint32_t i = 0; i < d->map->counts[SPW_POOL_FILES]; i++) {
-		if (is_asked(d, i) && !d->sync_errs[i]) {
+	for (uint32_t i = 0; i < ready; i++) {
+		if (is_in(d->syncing, i) && !d->sync_errs[i]) {
 			spw_store_promise(d, i);
-		} else if (is_asked(d, i)) {
+		} else if (is_in(d->syncing, i)) {
 			spw_keep_lose(d, i, SPW_KEEP_NO_ROOM);
 			all = false;
 		}
 		if (atomic_load(&d->map->files[i].keep) == SPW_KEEP_YES &&
-		    (!is_asked(d, i) || is_doubtful(d, i)))
+		    (!is_in(d->syncing, i) || is_doubtful(d, i)))
 			spw_keep_lose(d, i, SPW_KEEP_PARTLY);
 	}
 	return all;
@@ -504,8 +606,8 @@ spw_sync_keep(struct spw_drainer *d)
 	spw_store_reap(d, true);
 	spw_keep_judge(d);
 	(void)choose_unsettled(d);
-	for_asked(d, secure_file);
-	for_asked(d, forget_size);
+	for_each(d, d->syncing, secure_file);
+	for_each(d, d->syncing, forget_size);
 	copy_all(d);
 	(void)promise_all(d);
 }

@@ -118,6 +118,17 @@ spw_ways_of(const struct spw_ways *ways, const struct spw_codec_choice *pin)
 	return of;
 }
 
+uint64_t
+spw_ways_plain(const struct spw_ways *ways)
+{
+	uint64_t plain = 1;
+
+	for (unsigned i = 1; i < ways->n; i++)
+		if (ways->at[i].filter == SPW_FILTER_NONE)
+			plain |= UINT64_C(1) << i;
+	return plain;
+}
+
 struct spw_object_pack
 spw_ways_pack(const struct spw_choice *way, const struct spw_traits *traits)
 {

@@ -27,13 +27,14 @@ struct spw_ways {
 void spw_ways_fill(struct spw_ways *ways, const struct spw_codec_choice *pins,
 		   unsigned n_pins);
 
-/* Ways that make sense for the data, and those of a codec at a level; a bit
- * each, and raw among them in any case.
+/* Ways that make sense for the data, those of a codec at a level, and those
+ * without a filter; a bit each, and raw among them in any case.
  */
 uint64_t spw_ways_fit(const struct spw_ways *ways,
 		      const struct spw_traits *traits);
 uint64_t spw_ways_of(const struct spw_ways *ways,
 		     const struct spw_codec_choice *pin);
+uint64_t spw_ways_plain(const struct spw_ways *ways);
 
 /* One of them, as an object is told. */
 struct spw_object_pack spw_ways_pack(const struct spw_choice *way,

@@ -36,8 +36,9 @@ walk(const struct spw_map *map, uint32_t file, uint32_t file_gen,
 	     n && link - 1 < map->counts[SPW_POOL_CHUNKS]; n--) {
 		const struct spw_chunk *c = &map->chunks[link - 1];
 
-		if (c->number == number && c->file == file &&
-		    c->file_gen == file_gen)
+		if (spw_glance64(&c->number) == number &&
+		    spw_glance32(&c->file) == file &&
+		    spw_glance32(&c->file_gen) == file_gen)
 			return link - 1;
 		link = atomic_load_explicit(&c->next, memory_order_acquire);
 	}
@@ -135,14 +136,13 @@ void
 spw_below_cut(struct spw_map *map, uint32_t file, uint64_t first)
 {
 	struct spw_file *f = &map->files[file];
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_CHUNKS].ready),
-				 map->counts[SPW_POOL_CHUNKS]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_CHUNKS);
 
 	for (uint32_t i = 0; i < ready && atomic_load(&f->nchunks); i++) {
 		struct spw_chunk *c = &map->chunks[i];
 
-		if (c->file != file || c->file_gen != f->gen)
+		if (spw_glance32(&c->file) != file ||
+		    spw_glance32(&c->file_gen) != f->gen)
 			continue;
 		for (uint32_t w = 0; w < SPW_CHUNK_BLOCKS / 64; w++)
 			atomic_fetch_and(&c->below[w],

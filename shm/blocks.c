@@ -2,11 +2,14 @@
 /* blocks.c -- the index of blocks and the one way to change a block */
 
 /*
- * A hash over (file, number / 16) picks a group of neighbouring buckets, so
- * that sixteen blocks in a row share a cache line of heads. Cost does not
- * depend on the size of the file nor on how sparse it is; an array per file
- * would need a second scheme for sparse ones. Chains change under the
- * bucket's lock by one store; walkers compare the lock's version.
+ * A hash over number / 16 picks a group of neighbouring buckets, so that
+ * sixteen blocks in a row share a cache line of heads. The place of the file's
+ * record moves it on: the first blocks of files that were opened in turn lie in
+ * a row as well, and who writes many small ones does not wait for lines from
+ * all over the table. Cost does not depend on the size of the file nor on how
+ * sparse it is; an array per file would need a second scheme for sparse ones.
+ * Chains change under the bucket's lock by one store; walkers compare the
+ * lock's version.
  */
 #include "shm/blocks.h"
 
@@ -21,13 +24,12 @@ bucket_of(const struct spw_map *map, const struct spw_key *key)
 {
 	uint64_t h = (key->number >> 4) * 0x9e3779b97f4a7c15ull;
 
-	h ^= ((uint64_t)key->file << 32 | key->file_gen) *
-	     0xc2b2ae3d27d4eb4full;
 	h ^= h >> 29;
 	h *= 0xbf58476d1ce4e5b9ull;
-	h ^= h >> 32;
-	return ((uint32_t)h + (uint32_t)(key->number & 15)) &
-	       map->bucket_mask;
+	/* 17, prime to the size of the table: the sixteen of one file and
+	 * room, and those of so many files that they go round meet others. */
+	return ((uint32_t)(h >> 32) + 17 * key->file +
+		(uint32_t)(key->number & 15)) & map->bucket_mask;
 }
 
 static uint32_t
@@ -52,6 +54,21 @@ static struct spw_lock *
 lock_of(const struct spw_map *map, uint32_t bucket)
 {
 	return &map->bucket_locks[bucket / 16];
+}
+
+void
+spw_block_call_up(const struct spw_map *map, const struct spw_key *key)
+{
+	uint32_t bucket = bucket_of(map, key);
+
+	spw_call_up(&map->buckets[bucket]);
+	spw_call_up(lock_of(map, bucket));
+}
+
+uint32_t
+spw_block_glance(const struct spw_map *map, const struct spw_key *key)
+{
+	return walk(map, bucket_of(map, key), key);
 }
 
 uint32_t
@@ -134,17 +151,41 @@ link_block(struct spw_me *me, uint32_t idx, const struct spw_key *key)
 	return fresh;
 }
 
+/* Small pieces follow one another into a block: most are for the one before.
+ * Its owner word says whether the index leads there; the key may be left over
+ * from one who died before he linked it. */
+static bool
+lock_last(struct spw_me *me, const struct spw_key *key)
+{
+	struct spw_map *map = me->map;
+	struct spw_block *b = &map->blocks[me->last];
+
+	if (!spw_block_is(b, key) || !spw_block_lock_index(me, me->last, key))
+		return false;
+	if (atomic_load_explicit(&map->owners[SPW_POOL_BLOCKS][me->last],
+				 memory_order_relaxed) == SPW_IN_USE)
+		return true;
+	spw_unlock(&b->lock);
+	return false;
+}
+
 uint32_t
 spw_block_lock(struct spw_me *me, const struct spw_key *key)
 {
 	struct spw_lane *lane = me->lane;
 
+	if (lock_last(me, key))
+		return me->last;
 	for (;;) {
 		uint32_t idx = spw_block_lock_found(me, key);
 		struct spw_block *b;
 
-		if (idx != SPW_NONE || !lane->nblocks)
+		if (idx != SPW_NONE) {
+			me->last = idx;
 			return idx;
+		}
+		if (!lane->nblocks)
+			return SPW_NONE;
 		idx = lane->blocks[lane->nblocks - 1];
 		b = &me->map->blocks[idx];
 		spw_lock(me, SPW_LOCK_BLOCK, &b->lock);
@@ -154,6 +195,7 @@ spw_block_lock(struct spw_me *me, const struct spw_key *key)
 		};
 		if (link_block(me, idx, key)) {
 			lane->nblocks--;
+			me->last = idx;
 			return idx;
 		}
 		spw_unlock(&b->lock);

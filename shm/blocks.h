@@ -3,6 +3,7 @@
 #ifndef SPW_SHM_BLOCKS_H
 #define SPW_SHM_BLOCKS_H
 
+#include "shm/glance.h"
 #include "shm/lock.h"
 
 struct spw_key {
@@ -10,16 +11,59 @@ struct spw_key {
 	uint64_t number;
 };
 
+/* Without the block's lock these are what it was at some moment; a state may
+ * be part of one and part of the next. */
 static inline bool
 spw_block_is(const struct spw_block *b, const struct spw_key *key)
 {
-	return b->file == key->file && b->number == key->number &&
-	       b->file_gen == key->file_gen;
+	return spw_glance32(&b->file) == key->file &&
+	       spw_glance64(&b->number) == key->number &&
+	       spw_glance32(&b->file_gen) == key->file_gen;
+}
+
+static inline struct spw_key
+spw_block_key(const struct spw_block *b)
+{
+	return (struct spw_key){
+		spw_glance32(&b->file), spw_glance32(&b->file_gen),
+		spw_glance64(&b->number),
+	};
+}
+
+static inline bool
+spw_block_is_dirty(const struct spw_block *b)
+{
+	return spw_glance8(&b->state.ndirty) || spw_glance8(&b->state.nmoving);
+}
+
+static inline struct spw_block_state
+spw_block_look(const struct spw_block *b)
+{
+	struct spw_block_state s;
+
+	spw_glance_copy(&s, &b->state, sizeof(s));
+	return s;
+}
+
+/* Has the processor fetch what finding or adding the block takes. */
+void spw_block_call_up(const struct spw_map *map, const struct spw_key *key);
+
+static inline void
+spw_block_call_up_spare(const struct spw_map *map, uint32_t idx)
+{
+	const struct spw_block *b = &map->blocks[idx];
+
+	spw_call_up(b);
+	spw_call_up((const char *)b + 64);
 }
 
 /* The block's index, or SPW_NONE. Takes no lock in the common case: the
  * caller checks the key again, under the block's lock or by its version. */
 uint32_t spw_block_find(struct spw_me *me, const struct spw_key *key);
+
+/* The same at a glance: what is just being moved may be missed. */
+uint32_t spw_block_glance(const struct spw_map *map,
+			  const struct spw_key *key);
 
 /* Finds or adds the block and returns it locked. Needs a spare block in the
  * lane to add; SPW_NONE when it is missing and there is none. Inside only. */
@@ -64,12 +108,6 @@ void spw_block_finish_removal(struct spw_me *me, struct spw_lane *dead,
 
 /* Whether the index leads to this very block. */
 bool spw_block_is_linked(struct spw_me *me, uint32_t idx);
-
-static inline bool
-spw_block_is_dirty(const struct spw_block *b)
-{
-	return b->state.ndirty || b->state.nmoving;
-}
 
 static inline void
 spw_block_mark(struct spw_map *map, uint32_t idx)	/* into the dirty map */

@@ -15,10 +15,14 @@
 #include "shm/gate.h"
 #include "shm/mask.h"
 #include "shm/ranges.h"
+#include "shm/stream.h"
 
 enum {
 	TRIES = 16, LOOK_NS = 1000000000,
 	AHEAD = 4,			/* chunks asked for before they are read */
+	LINE = 64,			/* bytes the processor fetches at once */
+	NEXT_WRITE = 2048, NEXT_READ = 1024,	/* bytes called up ahead, */
+	AHEAD_WRITE = 2048,		/* and how far */
 };
 
 /* The functions that keep a whole block on the stack stand alone: the threads
@@ -29,13 +33,11 @@ struct piece {
 	uint64_t number;
 	uint32_t from, to;		/* within the block */
 	uint32_t slot;			/* ours, holds the bytes */
-	uint32_t fresh;			/* for a block that has no slot yet */
 };
 
 struct batch {
 	struct piece piece[SPW_BATCH];
 	uint32_t n;
-	uint64_t bytes;
 	int64_t time;			/* when it was published */
 };
 
@@ -66,7 +68,6 @@ static void
 cut_into_pieces(struct batch *batch, uint64_t n, uint64_t off)
 {
 	batch->n = 0;
-	batch->bytes = 0;
 	batch->time = 0;
 	while (n && batch->n < SPW_BATCH) {
 		struct piece *p = &batch->piece[batch->n++];
@@ -76,52 +77,80 @@ cut_into_pieces(struct batch *batch, uint64_t n, uint64_t off)
 		p->from = off & (SPW_BLOCK_SIZE - 1);
 		room = SPW_BLOCK_SIZE - p->from;
 		p->to = p->from + (uint32_t)SPW_MIN(n, room);
-		p->slot = p->fresh = SPW_NONE;
+		p->slot = SPW_NONE;
 		off += p->to - p->from;
 		n -= p->to - p->from;
-		batch->bytes += p->to - p->from;
 	}
 }
 
-/* Takes slots for as many pieces as there is room for: one for a whole
- * block, two for a piece, whose block may be new. */
+/* A piece at the start of a block often makes the block, and its slot stays
+ * there. Another than the one that was written last is taken for it: that one
+ * is in the processor's cache, for the pieces that follow. */
+static uint32_t
+take_slot(struct spw_lane *lane, const struct piece *p)
+{
+	uint32_t top = --lane->nslots, slot = lane->slots[top];
+
+	if (!p->from && !is_whole(p) && top) {
+		lane->slots[top] = lane->slots[top - 1];
+		lane->slots[top - 1] = slot;
+		slot = lane->slots[top];
+	}
+	return slot;
+}
+
+/* Takes slots for as many pieces as there is room for. */
 static void
 take_slots(struct spw_me *me, struct batch *batch)
 {
 	struct spw_lane *lane = me->lane;
-	uint32_t i, want = batch->n + 2;
 
 	spw_guard_enter();
-	if (lane->nslots < want)
-		spw_lane_stock_slots(me, want);
+	if (lane->nslots < batch->n + 1)
+		spw_lane_stock_slots(me, batch->n + 1);
 	if (lane->nblocks < batch->n)
 		spw_lane_stock_blocks(me, batch->n);
-	batch->bytes = 0;
-	for (i = 0; i < batch->n && i < lane->nblocks; i++) {
-		struct piece *p = &batch->piece[i];
-		uint32_t need = is_whole(p) ? 1 : 2;
-
-		if (lane->nslots < need)
-			break;
-		p->slot = lane->slots[--lane->nslots];
-		if (need == 2)
-			p->fresh = lane->slots[--lane->nslots];
-		batch->bytes += p->to - p->from;
-	}
-	batch->n = i;
+	batch->n = SPW_MIN(batch->n, SPW_MIN(lane->nblocks, lane->nslots));
+	for (uint32_t i = 0; i < batch->n; i++)
+		batch->piece[i].slot = take_slot(lane, &batch->piece[i]);
 	spw_guard_leave();
+}
+
+/* What publishing will need is on its way while we copy. */
+static void
+call_up(struct spw_me *me, uint32_t file, const struct batch *batch)
+{
+	const struct spw_lane *lane = me->lane;
+	struct spw_key key = {
+		file, me->map->files[file].gen, batch->piece[0].number,
+	};
+
+	spw_block_call_up(me->map, &key);
+	for (uint32_t i = 0; i < batch->n && i < lane->nblocks; i++)
+		spw_block_call_up_spare(
+			me->map, lane->blocks[lane->nblocks - 1 - i]);
 }
 
 static void
 copy_in(struct spw_me *me, const struct batch *batch, const uint8_t *buf)
 {
+	bool streamed = false;
+
 	for (uint32_t i = 0; i < batch->n; i++) {
 		const struct piece *p = &batch->piece[i];
 
+		if (is_whole(p)) {
+			spw_stream_block(spw_slot(me->map, p->slot), buf);
+			buf += SPW_BLOCK_SIZE;
+			streamed = true;
+			continue;
+		}
 		memcpy(spw_slot(me->map, p->slot) + p->from, buf,
 		       p->to - p->from);
 		buf += p->to - p->from;
 	}
+	if (streamed)
+		spw_stream_end();
 }
 
 static void
@@ -199,8 +228,8 @@ put_piece(struct spw_me *me, uint32_t idx, struct piece *p)
 	if (!add_piece(me->map, s, p))
 		return false;
 	if (s->slot >= me->map->counts[SPW_POOL_SLOTS]) {
-		s->slot = p->fresh;
-		p->fresh = SPW_NONE;
+		s->slot = p->slot;	/* where it lies already */
+		change.scratch = p->slot = SPW_NONE;
 	}
 	spw_block_commit(me, idx, &change);
 	return true;
@@ -257,6 +286,39 @@ put(struct spw_me *me, uint32_t idx, struct piece *p,
 	return 0;
 }
 
+/* The one that take_slot will give to the next block, once p's own is back,
+ * unless that stayed in this block. */
+static uint32_t
+next_slot(const struct spw_lane *lane, const struct piece *p)
+{
+	uint32_t below = p->slot == SPW_NONE ? 2 : 1;
+
+	return lane->nslots >= below ? lane->slots[lane->nslots - below]
+				     : SPW_NONE;
+}
+
+/* Small pieces often come one after another: the places of those to come, a
+ * little ahead, since memory takes longer than the next call. */
+static void
+call_up_next(struct spw_me *me, const struct spw_block *b,
+	     const struct piece *p)
+{
+	uint32_t slot = b->state.slot, from = p->to + AHEAD_WRITE;
+	const uint8_t *at, *end;
+
+	if (from >= SPW_BLOCK_SIZE) {
+		slot = next_slot(me->lane, p);
+		from -= SPW_BLOCK_SIZE;
+	}
+	if (slot >= me->map->counts[SPW_POOL_SLOTS])
+		return;
+	at = spw_slot(me->map, slot) + from;
+	end = at + SPW_MIN(SPW_MIN(p->to - p->from, NEXT_WRITE),
+			   SPW_BLOCK_SIZE - from);
+	for (; at < end; at += LINE)
+		spw_call_up(at);
+}
+
 /* 0; -E2BIG: too many pieces in that block; -ENOBUFS: no block to be had;
  * -EREMOTE: as above. */
 static int
@@ -274,6 +336,8 @@ publish_one(struct spw_me *me, uint32_t file, struct piece *p)
 	me->lane->count.dirtied += b->state.ndirty == 0;
 	r = put(me, idx, p, &key);
 	mark_used(b);
+	if (!is_whole(p))
+		call_up_next(me, b, p);
 	spw_unlock(&b->lock);
 	return r;
 }
@@ -281,12 +345,11 @@ publish_one(struct spw_me *me, uint32_t file, struct piece *p)
 static void
 keep_slots(struct spw_me *me, const struct batch *batch)
 {
-	for (uint32_t i = 0; i < batch->n; i++) {
+	/* The one that was written last lies on top: the next piece finds it
+	 * in the processor's cache. */
+	for (uint32_t i = 0; i < batch->n; i++)
 		if (batch->piece[i].slot != SPW_NONE)
 			spw_lane_spare_slot(me, batch->piece[i].slot);
-		if (batch->piece[i].fresh != SPW_NONE)
-			spw_lane_spare_slot(me, batch->piece[i].fresh);
-	}
 }
 
 /* Whether it would move the end under somebody who appends there. */
@@ -328,6 +391,9 @@ publish(struct spw_me *me, const struct spw_target *t, struct batch *batch,
 			      SPW_FILE_TIMES);
 	}
 	keep_slots(me, batch);
+	if (SPW_LIKELY(me->lane->nblocks))
+		spw_block_call_up_spare(me->map,
+				me->lane->blocks[me->lane->nblocks - 1]);
 	spw_lane_leave(me);
 	*ret_done = done;
 	return r;
@@ -475,6 +541,8 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 			r = -ENOBUFS;
 			break;
 		}
+		if (!batch.piece[0].from)
+			call_up(me, t->file, &batch);
 		copy_in(me, &batch, from);
 		r = publish(me, t, &batch, &done);
 		from += done;
@@ -525,6 +593,16 @@ copy_locked(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 	return found;
 }
 
+static bool
+seems_to_hold(const struct spw_block *b, uint32_t from, uint32_t to)
+{
+	struct spw_ranges present;
+
+	spw_glance_copy(&present, &b->state.present, sizeof(present));
+	return spw_ranges_cover(&present, spw_glance8(&b->state.npresent),
+				from, to);
+}
+
 /* Copies without a lock and looks afterwards whether the block stayed. */
 static enum found
 copy_out(struct spw_me *me, uint32_t idx, const struct spw_key *key,
@@ -534,10 +612,8 @@ copy_out(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t before = spw_lock_word(&b->lock);
-		uint32_t slot = b->state.slot;
-		bool covered = spw_ranges_cover(&b->state.present,
-				SPW_MIN(b->state.npresent, SPW_RANGES),
-				from, to);
+		uint32_t slot = spw_glance32(&b->state.slot);
+		bool covered = seems_to_hold(b, from, to);
 
 		if ((uint32_t)before) {
 			spw_pause();
@@ -546,8 +622,8 @@ copy_out(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 		if (!spw_block_is(b, key))
 			return MISSING;
 		if (covered && slot < me->map->counts[SPW_POOL_SLOTS])
-			memcpy(buf, spw_slot(me->map, slot) + from,
-			       to - from);
+			spw_glance_copy(buf, spw_slot(me->map, slot) + from,
+					to - from);
 		atomic_thread_fence(memory_order_acquire);
 		if (spw_lock_word(&b->lock) != before)
 			continue;
@@ -603,14 +679,14 @@ read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 			return r;
 		if (!spw_block_is(b, key))
 			return -EAGAIN;
-		s = b->state;
+		s = spw_block_look(b);
 		for (uint8_t i = 0; i < SPW_MIN(s.npresent, SPW_RANGES); i++) {
 			uint32_t a = SPW_MAX(s.present.r[i].from, from);
 			uint32_t z = SPW_MIN(s.present.r[i].to, to);
 
 			if (a < z && s.slot < me->map->counts[SPW_POOL_SLOTS])
-				memcpy(page + a, spw_slot(me->map, s.slot) + a,
-				       z - a);
+				spw_glance_copy(page + a, spw_slot(me->map,
+						s.slot) + a, z - a);
 		}
 		atomic_thread_fence(memory_order_acquire);
 		if (spw_lock_word(&b->lock) == before)
@@ -618,6 +694,22 @@ read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 	}
 	memcpy(buf, page + from, to - from);
 	return 0;
+}
+
+/* Who read a block to its end will want the next. */
+static void
+call_up_block(struct spw_me *me, const struct spw_key *key)
+{
+	struct spw_key next = { key->file, key->file_gen, key->number + 1 };
+	uint32_t idx = spw_block_glance(me->map, &next);
+	uint32_t slot;
+
+	if (idx == SPW_NONE)
+		return;
+	slot = spw_glance32(&me->map->blocks[idx].state.slot);
+	if (slot < me->map->counts[SPW_POOL_SLOTS])
+		for (uint32_t i = 0; i < NEXT_READ; i += LINE)
+			__builtin_prefetch(spw_slot(me->map, slot) + i);
 }
 
 /* One block's worth, of `left` bytes that are to be read; MISSING leaves it
@@ -646,8 +738,11 @@ read_block(struct spw_me *me, const struct spw_target *t, uint64_t off,
 			return MISSING;
 		found = idx == SPW_NONE ? MISSING
 			: copy_out(me, idx, &key, from, from + n, buf);
-		if (found == FOUND)
+		if (found == FOUND) {
+			if (from + n == SPW_BLOCK_SIZE)
+				call_up_block(me, &key);
 			return FOUND;
+		}
 		if (found == MIXED)
 			*ret_err = read_mixed(me, t, idx, &key, from,
 					      from + n, buf);

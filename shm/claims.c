@@ -159,12 +159,13 @@ fill(int fd)
 
 	if (r == 0)
 		r = spw_reserve(fd, 0, CLAIMS_OFF);
+	if (r == 0)
+		r = spw_seg_note_boot(f.boot_id);
 	if (r < 0)
 		return r;
 	at = map_table(fd);
 	if (!at)
 		return -ENOMEM;
-	(void)spw_seg_boot_id(f.boot_id);
 	at->dropped = 1;		/* 0: not looked at */
 	at->fixed = f;
 	at->crc = spw_crc32c(0, &f, sizeof(f));
@@ -191,7 +192,6 @@ make_table(const struct spw_claims *c)
 static int
 check(int fd)
 {
-	char boot_id[40];
 	struct stat st;
 	struct { struct fixed fixed; uint32_t crc; } head;
 	int r = spw_sys_fstat(fd, &st);
@@ -213,10 +213,7 @@ check(int fd)
 		return -EBADMSG;
 	if (head.fixed.uid != st.st_uid)
 		return -EPERM;
-	if (spw_seg_boot_id(boot_id) == 0 &&
-	    memcmp(boot_id, head.fixed.boot_id, sizeof(boot_id)))
-		return -ESTALE;
-	return 0;
+	return spw_seg_is_of_boot(head.fixed.boot_id) ? 0 : -ESTALE;
 }
 
 /* The mapping is described in memory of its own: a table that is gone stays,

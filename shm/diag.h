@@ -36,6 +36,7 @@
 	C(W119) /* cannot be brought home, or up */ \
 	C(E150) /* RAM tier does not fit */ \
 	C(W152) /* RAM tier is small for want of shared memory */ \
+	C(W153) /* no shared memory or /proc: it runs without */ \
 	C(E151) /* segment cannot be made or looked for */ \
 	C(W160) /* segment left over from a dead job */ \
 	C(W161) /* segment cannot be read */ \

@@ -375,9 +375,7 @@ void
 spw_files_keep_linked(struct spw_me *me, uint32_t dead_no)
 {
 	struct spw_map *map = me->map;
-	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_FILES]
-					 .ready),
-			     map->counts[SPW_POOL_FILES]);
+	uint32_t n = spw_seg_ready(map, SPW_POOL_FILES);
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct spw_file *f = &map->files[i];

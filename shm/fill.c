@@ -32,8 +32,7 @@ take_slots(struct spw_me *me, struct row *row)
 	const struct spw_map *map = me->map;
 	struct spw_lane *lane = me->lane;
 	uint32_t count = map->counts[SPW_POOL_SLOTS];
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_SLOTS]
-					     .ready), count);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_SLOTS);
 	uint32_t used = ready - SPW_MIN(spw_pool_free(map, SPW_POOL_SLOTS),
 					ready);
 	bool enough;

@@ -135,6 +135,7 @@ spw_gate_hand_over(struct spw_me *me, uint32_t file)
 struct question {
 	_Atomic uint64_t *bits;
 	_Atomic uint32_t *asked, *done;
+	struct spw_spin *spin;		/* NULL: the answer takes long */
 };
 
 static void
@@ -152,6 +153,8 @@ ask(struct spw_map *map, uint32_t file, const struct question *q)
 	int64_t looked = spw_now_ms();
 
 	put_question(map, file, q);
+	if (q->spin)
+		(void)spw_spin(q->spin, q->done, ticket);
 	for (;;) {
 		uint32_t done = atomic_load(q->done);
 		int r;
@@ -175,7 +178,7 @@ spw_gate_ask(struct spw_me *me, uint32_t file)
 {
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
-	const struct question q = { map->asks, &f->asked, &f->done };
+	const struct question q = { map->asks, &f->asked, &f->done, NULL };
 	uint32_t fails = atomic_load(&f->fails);
 	int r = ask(map, file, &q);
 
@@ -190,7 +193,7 @@ spw_gate_sync(struct spw_me *me, uint32_t file)
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
 	const struct question q = { map->syncs, &f->sync_asked,
-				    &f->sync_done };
+				    &f->sync_done, &me->spin };
 	int r;
 
 	if (!atomic_load(&map->seg->durable) || atomic_load(&f->bypass))
@@ -215,9 +218,7 @@ spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first)
 	struct spw_file *f = &map->files[file];
 	uint64_t end = (atomic_load(&f->size) + SPW_BLOCK_SIZE - 1) >>
 		       SPW_BLOCK_SHIFT;
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_BLOCKS].ready),
-				 map->counts[SPW_POOL_BLOCKS]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_BLOCKS);
 	struct spw_key key = { file, f->gen, 0 };
 
 	spw_below_cut(map, file, first);
@@ -227,15 +228,13 @@ spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first)
 	     key.number < end && atomic_load(&f->nblocks); key.number++)
 		drop_one(me, &key);
 	for (uint32_t i = 0; i < ready && atomic_load(&f->nblocks); i++) {
-		const struct spw_block *b = &map->blocks[i];
+		struct spw_key seen = spw_block_key(&map->blocks[i]);
 
-		if (b->file != file || b->file_gen != key.file_gen ||
-		    b->number < first ||
-		    !(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
-		      SPW_IN_USE))
-			continue;
-		key.number = b->number;
-		drop_one(me, &key);
+		if (seen.file == file && seen.file_gen == key.file_gen &&
+		    seen.number >= first &&
+		    atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
+		    SPW_IN_USE)
+			drop_one(me, &seen);
 	}
 }
 

@@ -50,7 +50,8 @@ int spw_gate_hand_over(struct spw_me *me, uint32_t file);
 int spw_gate_sync(struct spw_me *me, uint32_t file);
 
 /* Settles with a drainer's round in any case: afterwards it does not hold
- * an executable file open, unless somebody writes to it. */
+ * open a file that is executable, or left for a lease, or of which nothing is
+ * cached and nobody has it open, unless somebody writes to it. */
 int spw_gate_ask(struct spw_me *me, uint32_t file);
 
 /* Called when something needs a drainer and none serves: starts one, or

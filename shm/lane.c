@@ -12,9 +12,7 @@
 uint32_t
 spw_lane_count(const struct spw_map *map)
 {
-	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_LANES].ready);
-
-	return SPW_MIN(ready, map->counts[SPW_POOL_LANES]);
+	return spw_seg_ready(map, SPW_POOL_LANES);
 }
 
 bool
@@ -83,9 +81,7 @@ static void
 keep_linked(struct spw_me *me, uint32_t dead_no)
 {
 	struct spw_map *map = me->map;
-	uint32_t n = SPW_MIN(atomic_load(&map->seg->pools[SPW_POOL_BLOCKS]
-					 .ready),
-			     map->counts[SPW_POOL_BLOCKS]);
+	uint32_t n = spw_seg_ready(map, SPW_POOL_BLOCKS);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (atomic_load_explicit(&map->owners[SPW_POOL_BLOCKS][i],
@@ -292,7 +288,7 @@ sit_down(struct spw_map *map, uint32_t no, uint32_t proc,
 	lane->nslots = lane->nblocks = 0;
 	lane->redo.old_slot = lane->redo.old_mask = SPW_NONE;
 	atomic_store(&lane->want.done, atomic_load(&lane->want.asked));
-	*ret_me = (struct spw_me){ map, lane, no, NULL, 0 };
+	*ret_me = (struct spw_me){ .map = map, .lane = lane, .lane_no = no };
 }
 
 static bool
@@ -377,12 +373,12 @@ spw_lane_counters(struct spw_map *map, struct spw_counters *ret_sum)
 {
 	uint64_t *sum = (uint64_t *)ret_sum;
 
-	*ret_sum = map->seg->gone;
+	spw_glance_copy(ret_sum, &map->seg->gone, sizeof(*ret_sum));
 	for (uint32_t i = 0; i < spw_lane_count(map); i++) {
 		const uint64_t *add = (uint64_t *)&map->lanes[i].count;
 
 		for (size_t k = 0; k < sizeof(*ret_sum) / sizeof(*sum); k++)
-			sum[k] += add[k];
+			sum[k] += spw_glance64(&add[k]);
 	}
 }
 

@@ -29,11 +29,11 @@
  * tiers to decide between.
  *
  * Why blocks of 4 KiB: a kernel write is atomic per page against kill -9, and
- * so must ours be. A whole block is written into a fresh slot outside all
- * locks and put in place by one store; only pieces smaller than a block take
- * the detour over a scratch slot. Why a lane per thread and not per
- * process: a robust mutex dies with its thread, which may be long before the
- * process.
+ * so must ours be. A whole block, or the first piece of one, is written into a
+ * fresh slot outside all locks and put in place by one store; only pieces for
+ * a block that has a slot take the detour over a scratch slot. Why a lane per
+ * thread and not per process: a robust mutex dies with its thread, which may
+ * be long before the process.
  *
  * A cached write, per batch of up to SPW_BATCH blocks
  *
@@ -107,7 +107,7 @@
 #include <stdint.h>
 
 #define SPW_MAGIC	0x3179617770737053ull	/* "Spspway1", little endian */
-#define SPW_VERSION	3u
+#define SPW_VERSION	5u
 
 #define SPW_BLOCK_SHIFT	12
 #define SPW_BLOCK_SIZE	(1u << SPW_BLOCK_SHIFT)
@@ -265,6 +265,8 @@ enum spw_file_flag {
 	SPW_FILE_TOUCHED = 512,		/* the kernel changed home for somebody;
 					 * the drainer has not synced it since */
 	SPW_FILE_STAGED = 1024,		/* stays until seg.staged_until */
+	SPW_FILE_NOTED = 2048,		/* home may say which objects count no
+					 * more */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -289,18 +291,25 @@ enum spw_keep {				/* where fixed.keep is set */
 };
 
 struct spw_file {
+	/* What every read and write looks at: one line of the processor's
+	 * cache. */
 	struct spw_lock gate;
+	_Atomic uint64_t size;
+	_Atomic int64_t wtime;		/* last write, ns since the epoch */
+	uint32_t gen;			/* bumped when the record is reused */
+	_Atomic uint32_t flags;		/* enum spw_file_flag */
+	_Atomic uint32_t bypass;	/* enum spw_bypass */
+	_Atomic uint32_t nblocks;	/* blocks in the index */
+	_Atomic uint32_t nchunks;	/* chunks linked for it */
+	_Atomic uint32_t spills;	/* raised before bits are set */
+	_Atomic uint32_t err_seq;	/* bumped with each new error */
+	_Atomic uint32_t opens;		/* descriptions open on it */
+
 	struct spw_lock append;
 	uint64_t dev, ino;
 	int64_t btime;			/* ns; 0 when the file system has none */
-	uint32_t gen;			/* bumped when the record is reused */
 	_Atomic uint32_t next;		/* chain of its fbucket: index + 1 */
-	_Atomic uint32_t opens;		/* descriptions open on it */
-	_Atomic uint32_t nblocks;	/* blocks in the index */
-	_Atomic uint32_t flags;		/* enum spw_file_flag */
-	_Atomic uint32_t bypass;	/* enum spw_bypass */
-	_Atomic uint64_t size;
-	_Atomic int64_t wtime;		/* last write, ns since the epoch */
+	_Atomic int32_t err;		/* last write-back errno, positive */
 	_Atomic int64_t home_ctime;	/* ctime that our drain caused */
 	_Atomic int64_t home_mtime;	/* mtime last seen or set at home */
 	_Atomic int64_t set_mtime;	/* wtime as utimens left it */
@@ -312,17 +321,13 @@ struct spw_file {
 	_Atomic uint32_t asked;		/* settle tickets handed out */
 	_Atomic uint32_t done;		/* futex: tickets served */
 	_Atomic uint32_t handled;	/* drainer epoch that has it open */
-	_Atomic int32_t err;		/* last write-back errno, positive */
-	_Atomic uint32_t err_seq;	/* bumped with each new error */
 	_Atomic uint32_t fails;		/* bumped with each failure, old or new */
 	_Atomic int32_t full;		/* ENOSPC or EDQUOT while home is */
 	_Atomic uint32_t err_seen;	/* someone was told of err_seq */
-	uint32_t holder_pid;		/* a process that has it open, */
+	uint32_t holder_pid;		/* a thread that has it open, */
 	int32_t holder_fd;		/* under this descriptor */
 	_Atomic uint32_t path_len;	/* a name, at the start of path; */
 	_Atomic uint32_t alt_len;	/* another, at its end; see names.h */
-	_Atomic uint32_t nchunks;	/* chunks linked for it */
-	_Atomic uint32_t spills;	/* raised before bits are set */
 	_Atomic uint32_t sync_asked;	/* fsync tickets handed out */
 	_Atomic uint32_t sync_done;	/* futex: tickets served */
 	_Atomic uint64_t low;		/* size + 1 it was cut to since the
@@ -341,7 +346,7 @@ enum spw_ofd_flag {
 };
 
 struct spw_ofd {
-	struct spw_lock lock;		/* position hand-over */
+	struct spw_lock lock;		/* position, where it is shared */
 	uint32_t file, file_gen;
 	_Atomic uint32_t refs;		/* fds in all processes */
 	_Atomic uint32_t flags;		/* enum spw_ofd_flag */

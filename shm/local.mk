@@ -30,6 +30,7 @@ shm_sources = \
 	shm/fill.h \
 	shm/gate.c \
 	shm/gate.h \
+	shm/glance.h \
 	shm/guard.c \
 	shm/guard.h \
 	shm/ini.c \
@@ -52,12 +53,15 @@ shm_sources = \
 	shm/options.h \
 	shm/paths.c \
 	shm/paths.h \
+	shm/pidns.c \
+	shm/pidns.h \
 	shm/pool.c \
 	shm/pool.h \
 	shm/proc.c \
 	shm/proc.h \
 	shm/ranges.h \
 	shm/reserve.h \
+	shm/sanitized.h \
 	shm/secret.c \
 	shm/secret.h \
 	shm/seg.c \
@@ -68,6 +72,7 @@ shm_sources = \
 	shm/size.h \
 	shm/spillway.h \
 	shm/spin.h \
+	shm/stream.h \
 	shm/suggest.c \
 	shm/suggest.h \
 	shm/sys.h \

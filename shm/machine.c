@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 
 /*
@@ -142,6 +143,7 @@ cgroup_left(const char *root)
 void
 spw_machine_probe(const char *root, struct spw_machine *ret)
 {
+	struct rlimit limit;
 	uint64_t kib;
 
 	ret->mem_available = SPW_UNLIMITED;
@@ -149,6 +151,10 @@ spw_machine_probe(const char *root, struct spw_machine *ret)
 	    && kib < SPW_UNLIMITED / 1024)
 		ret->mem_available = kib * 1024;
 	ret->cgroup_left = cgroup_left(root);
+	ret->address_space = SPW_UNLIMITED;
+	if (spw_syscall(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0)
+	    == 0 && limit.rlim_cur != RLIM_INFINITY)
+		ret->address_space = limit.rlim_cur;
 }
 
 uint64_t

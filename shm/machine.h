@@ -11,6 +11,7 @@
 struct spw_machine {			/* bytes, or SPW_UNLIMITED: unknown */
 	uint64_t mem_available;		/* of the node */
 	uint64_t cgroup_left;		/* below the tightest memory.max */
+	uint64_t address_space;		/* of this process: ulimit -v */
 };
 
 /*

@@ -82,7 +82,7 @@ spw_path_real(const char *path, char *ret_path)
 	if (fd < 0)
 		return fd;
 	spw_text_init(&t, link, sizeof(link));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
+	spw_text_fmt(&t, "/proc/thread-self/fd/%u", (unsigned)fd);
 	n = spw_sys_readlink(link, ret_path, SPW_PATH_MAX - 1);
 	(void)spw_sys_close(fd);
 	if (n < 0)

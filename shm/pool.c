@@ -114,7 +114,7 @@ spw_pool_free(const struct spw_map *map, enum spw_pool_id pool)
 {
 	uint32_t n = 0;
 
-	for (uint32_t w = 0; w < map->counts[pool] / 64; w++)
+	for (uint32_t w = 0; w < spw_pool_words(map, pool); w++)
 		n += (uint32_t)__builtin_popcountll(
 			atomic_load_explicit(&map->bits[pool][w],
 					     memory_order_relaxed));
@@ -129,8 +129,7 @@ spw_pool_mend(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no)
 	struct spw_map *map = me->map;
 
 	if (grab && pool < SPW_POOL_COUNT &&
-	    word < SPW_MIN(atomic_load(&map->seg->pools[pool].ready),
-			   map->counts[pool]) / 64) {
+	    word < spw_seg_ready(map, pool) / 64) {
 		for (uint32_t i = word * 64; i < word * 64 + 64; i++)
 			if (!atomic_load(&map->owners[pool][i]))
 				atomic_fetch_or(&map->bits[pool][word],

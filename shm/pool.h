@@ -22,6 +22,14 @@ spw_pool_use(struct spw_map *map, enum spw_pool_id pool, uint32_t item,
 			      memory_order_release);
 }
 
+/* Words of a bitmap over the pool in which a bit can be set: memory may be
+ * large, and most of it not in use yet. */
+static inline uint32_t
+spw_pool_words(const struct spw_map *map, enum spw_pool_id pool)
+{
+	return (spw_seg_ready(map, pool) + 63) / 64;
+}
+
 /* Items free now; a moment later it may be otherwise. */
 uint32_t spw_pool_free(const struct spw_map *map, enum spw_pool_id pool);
 

@@ -3,12 +3,13 @@
 
 /*
  * A robust mutex would die with the thread that took it, so a process is
- * known by pid, start time and pid namespace. A record copied for a child
- * before fork carries the parent's pid with EMBRYO set and no start time. If
- * there never is a child, it goes with the parent; else parent and child both
- * put the child's pid there, for the parent may end before the child has run.
- * A parent that was killed right after fork names nobody: its embryo is given
- * some time to be born.
+ * known by pid, start time and pid namespace. Pids of another namespace mean
+ * nothing to us: there a process lives until the namespace ends. A record
+ * copied for a child before fork carries the parent's pid with EMBRYO set and
+ * no start time. If there never is a child, it goes with the parent; else
+ * parent and child both put the child's pid there, for the parent may end
+ * before the child has run. A parent that was killed right after fork names
+ * nobody: its embryo is given some time to be born.
  */
 #include "shm/proc.h"
 
@@ -16,6 +17,7 @@
 
 #include "shm/files.h"
 #include "shm/lane.h"
+#include "shm/pidns.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 #include "shm/util.h"
@@ -24,12 +26,26 @@
 
 enum { BIRTH_MS = 5000 };
 
+/* A number of /proc/PID/stat; p is at the end of field 2. */
+static uint64_t
+field_of(const char *p, int no)
+{
+	uint64_t value = 0;
+
+	for (int field = 2; field < no && *p; p++)
+		field += *p == ' ';
+	while (*p >= '0' && *p <= '9')
+		value = value * 10 + (uint64_t)(*p++ - '0');
+	return value;
+}
+
+/* A first thread that ended is a zombie as long as others live: field 20 is
+ * how many there are. */
 uint64_t
 spw_proc_start_time(uint32_t pid)
 {
 	char path[32], line[512];
 	struct spw_text t;
-	uint64_t start = 0;
 	int64_t n;
 	char *p;
 	int fd;
@@ -42,39 +58,21 @@ spw_proc_start_time(uint32_t pid)
 	n = spw_sys_read(fd, line, sizeof(line) - 1);
 	spw_sys_close(fd);
 	line[n < 0 ? 0 : n] = '\0';
-	/* The name in parentheses may hold blanks; field 22 counts from it. */
+	/* The name in parentheses may hold blanks; fields count from it. */
 	p = strrchr(line, ')');
-	if (!p || p[1] == '\0' || p[2] == 'Z' || p[2] == 'X')
+	if (!p || p[1] == '\0' || p[2] == 'X' ||
+	    (p[2] == 'Z' && field_of(p, 20) <= 1))
 		return 0;		/* gone, or a zombie: writes no more */
-	for (int field = 2; field < 22 && *p; p++)
-		field += *p == ' ';
-	while (*p >= '0' && *p <= '9')
-		start = start * 10 + (uint64_t)(*p++ - '0');
-	return start;
-}
-
-static uint64_t
-pid_namespace(void)
-{
-	struct stat st;
-
-	return spw_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &st, 0) < 0
-	       ? 0 : st.st_ino;
-}
-
-static uint32_t
-count(const struct spw_map *map)
-{
-	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_PROCS].ready);
-
-	return SPW_MIN(ready, map->counts[SPW_POOL_PROCS]);
+	return field_of(p, 22);
 }
 
 static int
 claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 {
 	do {
-		for (uint32_t i = 0; i < count(map); i++) {
+		uint32_t ready = spw_seg_ready(map, SPW_POOL_PROCS);
+
+		for (uint32_t i = 0; i < ready; i++) {
 			struct spw_proc *p = &map->procs[i];
 			uint32_t nobody = 0;
 
@@ -83,7 +81,7 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 				continue;
 			for (int k = 0; k < SPW_MAP_CHUNKS; k++)
 				p->chunks[k] = SPW_NONE;
-			p->pidns = pid_namespace();
+			p->pidns = spw_pidns_own();
 			atomic_store(&p->stands_by, 0);
 			atomic_store(&p->orphaned, 0);
 			atomic_store(&p->start, pid & EMBRYO ? 0
@@ -232,7 +230,7 @@ spw_proc_settle_in(struct spw_map *map, uint32_t proc)
 	uint32_t pid = (uint32_t)spw_sys_getpid();
 
 	/* At no time is there one's pid with the other's start. */
-	p->pidns = pid_namespace();
+	p->pidns = spw_pidns_own();
 	atomic_store(&p->start, 0);
 	atomic_store(&p->pid, pid);
 	atomic_store(&p->start, spw_proc_start_time(pid));
@@ -269,8 +267,9 @@ spw_proc_release(struct spw_me *me, uint32_t proc)
 	atomic_store(&p->pid, 0);
 }
 
-bool
-spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
+/* populated: a namespace that is known to have processes, for the next. */
+static bool
+lives(const struct spw_map *map, uint32_t proc, uint64_t *populated)
 {
 	const struct spw_proc *p = &map->procs[proc];
 	uint32_t now, pid = atomic_load(&p->pid);
@@ -283,11 +282,41 @@ spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
 	pid &= ~EMBRYO;
 	if (!pid)
 		return false;
-	if (p->pidns != pid_namespace())
+	if (p->pidns != spw_pidns_own() || !spw_pidns_is_shown()) {
+		if (p->pidns != *populated &&
+		    spw_pidns_has_ended(p->pidns))
+			return false;
+		*populated = p->pidns;
 		return true;
+	}
 	/* start 0: claimed a moment ago, or died while claiming. */
 	return start ? spw_proc_start_time(pid) == start
 		     : spw_proc_start_time(pid) != 0;
+}
+
+bool
+spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
+{
+	uint64_t populated = 0;
+
+	return lives(map, proc, &populated);
+}
+
+bool
+spw_proc_any_other(const struct spw_map *map, uint32_t pid)
+{
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_PROCS);
+
+	for (uint32_t i = 0; i < ready; i++) {
+		const struct spw_proc *p = &map->procs[i];
+		uint32_t who = atomic_load(&p->pid);
+
+		/* A child in the making carries a mark beside the number. */
+		if (who && !(who == pid && p->pidns == spw_pidns_own()) &&
+		    spw_proc_is_alive(map, i))
+			return true;
+	}
+	return false;
 }
 
 static bool
@@ -305,12 +334,13 @@ may_be_born(struct spw_proc *p)
 uint32_t
 spw_proc_reap(struct spw_me *me)
 {
-	uint32_t alive = 0;
+	uint32_t alive = 0, ready = spw_seg_ready(me->map, SPW_POOL_PROCS);
+	uint64_t populated = 0;
 
-	for (uint32_t i = 0; i < count(me->map); i++) {
+	for (uint32_t i = 0; i < ready; i++) {
 		if (!atomic_load(&me->map->procs[i].pid))
 			continue;
-		if (spw_proc_is_alive(me->map, i) ||
+		if (lives(me->map, i, &populated) ||
 		    may_be_born(&me->map->procs[i]))
 			alive++;
 		else

@@ -30,8 +30,13 @@ int spw_proc_set_fd(struct spw_me *me, uint32_t proc, int fd,
 /* Gives back everything the record holds and frees it. */
 void spw_proc_release(struct spw_me *me, uint32_t proc);
 
-/* True while the process lives; unknown (another pid namespace) is alive. */
+/* True while the process lives. One of another pid namespace lives for as long
+ * as that is known to, or may, have processes. */
 bool spw_proc_is_alive(const struct spw_map *map, uint32_t proc);
+
+/* Whether a process other than pid, of this namespace, lives; with 0
+ * anybody. */
+bool spw_proc_any_other(const struct spw_map *map, uint32_t pid);
 
 /* Releases the records of dead processes; returns how many still live.
  * For the drainer alone. */

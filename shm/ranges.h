@@ -42,6 +42,12 @@ spw_ranges_add(struct spw_ranges *set, uint8_t *n, uint32_t from, uint32_t to)
 	uint8_t had = SPW_MIN(*n, SPW_RANGES), m = 0, i = 0;
 	struct spw_ranges out;
 
+	if (SPW_LIKELY(had && set->r[had - 1].from <= from &&
+		       from <= set->r[had - 1].to)) {
+		set->r[had - 1].to = (uint16_t)SPW_MAX(set->r[had - 1].to, to);
+		*n = had;
+		return true;
+	}
 	while (i < had && set->r[i].to < from)
 		out.r[m++] = set->r[i++];
 	for (; i < had && set->r[i].from <= to; i++) {

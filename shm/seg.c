@@ -36,7 +36,7 @@ static const struct {
 	[SPW_POOL_OFDS] = { sizeof(struct spw_ofd), 128 },
 	[SPW_POOL_MAPS] = { SPW_MAP_FDS * 4, 64 },
 	[SPW_POOL_BLOCKS] = { sizeof(struct spw_block), 1024 },
-	[SPW_POOL_SLOTS] = { SPW_BLOCK_SIZE, 1024 },
+	[SPW_POOL_SLOTS] = { SPW_BLOCK_SIZE, 128 },
 	[SPW_POOL_CHUNKS] = { sizeof(struct spw_chunk), 64 },
 };
 
@@ -68,8 +68,8 @@ spw_seg_path(const char *dir, const char *job, char *buf, size_t cap)
 	return t.cut ? -ENAMETOOLONG : 0;
 }
 
-int
-spw_seg_boot_id(char id[40])
+static int
+boot_id(char id[40])
 {
 	int fd = spw_sys_open("/proc/sys/kernel/random/boot_id",
 			      O_RDONLY | O_CLOEXEC, 0);
@@ -79,6 +79,23 @@ spw_seg_boot_id(char id[40])
 		spw_sys_close(fd);
 	memset(id + (n == 36 ? 36 : 0), 0, n == 36 ? 4 : 40);
 	return n < 0 ? (int)n : 0;
+}
+
+int
+spw_seg_note_boot(char id[40])
+{
+	int r = boot_id(id);
+
+	return r == -EMFILE || r == -ENFILE ? r : 0;
+}
+
+bool
+spw_seg_is_of_boot(const char id[40])
+{
+	char now[40];
+
+	return boot_id(now) < 0 || !id[0] ||
+	       !memcmp(id, now, sizeof(now));
 }
 
 int
@@ -442,7 +459,9 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 	spw_text_put(&seed, req->seed ? req->seed : "");
 	if (tiers.cut || seed.cut)
 		return -ENAMETOOLONG;
-	spw_seg_boot_id(f.boot_id);
+	r = spw_seg_note_boot(f.boot_id);
+	if (r < 0)
+		return r;
 	lay_out(&f, req);
 	r = spw_reserve_size(fd, f.size);
 	if (r < 0)
@@ -465,7 +484,7 @@ spw_seg_link(int fd, const char *path)
 	struct spw_text t;
 
 	spw_text_init(&t, self, sizeof(self));
-	spw_text_fmt(&t, "/proc/self/fd/%u", (unsigned)fd);
+	spw_text_fmt(&t, "/proc/thread-self/fd/%u", (unsigned)fd);
 	return (int)spw_syscall(SYS_linkat, AT_FDCWD, (long)self, AT_FDCWD,
 				(long)path, AT_SYMLINK_FOLLOW, 0);
 }
@@ -513,13 +532,14 @@ spw_seg_create(const struct spw_seg_request *req, struct spw_map *ret_map)
 static int
 check(int fd, struct spw_seg_fixed *ret_fixed, uint64_t *ret_ino)
 {
-	char boot_id[40];
 	struct spw_seg head;
 	struct stat st;
 	int r = spw_sys_fstat(fd, &st);
 
 	if (r < 0)
 		return r;
+	if (st.st_nlink == 0)
+		return -ENOENT;		/* removed just now */
 	if (!S_ISREG(st.st_mode) || st.st_uid != spw_sys_geteuid() ||
 	    (st.st_mode & 077) || st.st_nlink != 1)
 		return -EPERM;
@@ -535,8 +555,7 @@ check(int fd, struct spw_seg_fixed *ret_fixed, uint64_t *ret_ino)
 		return -EBADMSG;
 	if (head.fixed.uid != st.st_uid)
 		return -EPERM;
-	if (spw_seg_boot_id(boot_id) == 0 &&
-	    memcmp(boot_id, head.fixed.boot_id, sizeof(boot_id)))
+	if (!spw_seg_is_of_boot(head.fixed.boot_id))
 		return -ESTALE;
 	*ret_fixed = head.fixed;
 	*ret_ino = st.st_ino;

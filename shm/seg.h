@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "shm/layout.h"
+#include "shm/spin.h"
 
 #define SPW_SEG_PATH_MAX 256
 
@@ -48,6 +49,8 @@ struct spw_me {				/* a thread in a segment */
 	uint32_t lane_no;
 	const struct spw_estate *estates;	/* now, one within another */
 	int64_t looked;			/* when for a drainer, ns */
+	uint32_t last;			/* block that it locked last, or any */
+	struct spw_spin spin;		/* while a tier answers */
 };
 
 struct spw_seg_request {
@@ -73,9 +76,12 @@ int spw_seg_path(const char *dir, const char *job, char *buf, size_t cap);
  * directory, or not closed to others. */
 int spw_seg_own_dir(const char *dir);
 
-/* The kernel's, as text filled up with zeros; what it cannot be read from
- * counts as empty. */
-int spw_seg_boot_id(char id[40]);
+/* The kernel's name for this boot, as text filled up with zeros; empty where
+ * it does not tell. A negative errno: not just now. */
+int spw_seg_note_boot(char id[40]);
+
+/* Whether that was in this boot, as far as one can tell. */
+bool spw_seg_is_of_boot(const char id[40]);
 
 /* Gives a name to a file that has none. -EEXIST. */
 int spw_seg_link(int fd, const char *path);
@@ -109,6 +115,16 @@ int spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait);
 /* Closing alone is not enough: a child forked meanwhile has the descriptor,
  * and with it the lock. */
 void spw_seg_unlock_byte(int fd, int byte);
+
+/* How many items of a pool have memory. A look at one beyond them raises
+ * SIGBUS where the file system is full. */
+static inline uint32_t
+spw_seg_ready(const struct spw_map *map, enum spw_pool_id pool)
+{
+	uint32_t ready = atomic_load(&map->seg->pools[pool].ready);
+
+	return ready < map->counts[pool] ? ready : map->counts[pool];
+}
 
 static inline uint8_t *
 spw_slot(const struct spw_map *map, uint32_t slot)

@@ -138,8 +138,9 @@ check_ram(struct check *c)
 		t->capacity = percent_of(memory == SPW_UNLIMITED ? shm_free
 					 : memory, t->percent);
 	if (t->cap == SPW_CAP_AUTO)
-		t->capacity = least(RAM_AUTO_MOST,
-				    least(memory / 4, shm_free / 2));
+		t->capacity = least(least(RAM_AUTO_MOST, memory / 4),
+				    least(shm_free / 2,
+					  c->machine.address_space / 16));
 	if (t->capacity < SPW_RAM_MIN)
 		t->capacity = SPW_RAM_MIN;
 	if (t->capacity > shm_free)

@@ -23,6 +23,7 @@ static const struct codec {
 
 static const char *const key_names[SPW_KEYS] = {
 	[SPW_KEY_IO] = "io",
+	[SPW_KEY_FILTER] = "filter",
 	[SPW_KEY_ENDPOINT] = "endpoint",
 	[SPW_KEY_REGION] = "region",
 	[SPW_KEY_TTL] = "ttl",
@@ -248,6 +249,8 @@ is_value_of(enum spw_tierspec_key key, const char *s)
 	case SPW_KEY_IO:
 		return !strcmp(s, "auto") || !strcmp(s, "direct") ||
 		       !strcmp(s, "buffered");
+	case SPW_KEY_FILTER:
+		return !strcmp(s, "auto") || !strcmp(s, "none");
 	case SPW_KEY_ENDPOINT:
 		return is_endpoint(s);
 	case SPW_KEY_REGION:
@@ -262,7 +265,7 @@ parse_key(struct spw_tierparser *p, unsigned key, struct spw_slice opt,
 	  struct spw_slice value)
 {
 	static const char *const examples[SPW_KEYS] = {
-		"io=direct, io=buffered or io=auto",
+		"io=direct, io=buffered or io=auto", "filter=none or filter=auto",
 		"endpoint=https://s3.example.org", "region=eu-west-1",
 		"ttl=12h",
 	};

@@ -15,11 +15,13 @@
 
 const struct spw_tierkind spw_tierkinds[SPW_KINDS] = {
 	[SPW_KIND_RAM] = { "ram", SPW_PLACE_NONE, false, 0, "ram@16G" },
-	[SPW_KIND_NVME] = { "nvme", SPW_PLACE_DIR, true, KEY(IO),
+	[SPW_KIND_NVME] = { "nvme", SPW_PLACE_DIR, true,
+			    KEY(IO) | KEY(FILTER),
 			    "nvme:${TMPDIR}@80%" },
-	[SPW_KIND_PMEM] = { "pmem", SPW_PLACE_DIR, true, 0,
+	[SPW_KIND_PMEM] = { "pmem", SPW_PLACE_DIR, true, KEY(FILTER),
 			    "pmem:/mnt/pmem0@64G" },
-	[SPW_KIND_BB] = { "bb", SPW_PLACE_DIR, true, 0, "bb:/bb/${USER}@2T" },
+	[SPW_KIND_BB] = { "bb", SPW_PLACE_DIR, true, KEY(FILTER),
+			  "bb:/bb/${USER}@2T" },
 	[SPW_KIND_REDIS] = { "redis", SPW_PLACE_HOST, true, KEY(TTL),
 			     "redis://cache01:6379/0@16G" },
 	[SPW_KIND_TILEDB] = { "tiledb", SPW_PLACE_DIR, true, 0,

@@ -54,6 +54,7 @@ enum spw_tierspec_codec {		/* pinned by an option */
 
 enum spw_tierspec_key {
 	SPW_KEY_IO,
+	SPW_KEY_FILTER,
 	SPW_KEY_ENDPOINT,
 	SPW_KEY_REGION,
 	SPW_KEY_TTL,

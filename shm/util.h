@@ -31,6 +31,17 @@ spw_pause(void)
 #endif
 }
 
+/* Has the processor fetch the line of memory at p, to be written. */
+static inline void
+spw_call_up(const volatile void *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const volatile char *)p));
+#else
+	__builtin_prefetch((const void *)p, 1);
+#endif
+}
+
 /* The clock the kernel stamps files with: coarse, a few ns to read. */
 static inline int64_t
 spw_file_time(void)

@@ -56,10 +56,3 @@ for how in exit _exit; do
 	[ -z "$(pid_of_agent)" ] || fail "an agent although a thread is wanted"
 	rm -f "$segment"
 done
-
-# No agent beside the library: an installed one or a thread takes its place.
-mkdir alone
-cp "$preload" "$(dirname "$preload")/libspillway-engine.so" alone
-rm -f f
-LD_PRELOAD=$PWD/alone/libspillway.so "$top_builddir/tests/agent-host" f >out
-is_home

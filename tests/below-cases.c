@@ -20,9 +20,9 @@
 #include "shm/gate.h"
 #include "tests/guarded.h"
 
-enum { SECONDS = 60, CHUNK = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE };
+enum { SECONDS = 60, ROUNDS = 300, CHUNK = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE };
 
-enum order { NOTHING, SPILL, HOME, TIDY, RESTART, LEAVE };
+enum order { NOTHING, SPILL, HOME, MEANWHILE, TIDY, REST, RESTART, LEAVE };
 
 static const char *place;
 static struct spw_map map;
@@ -36,9 +36,16 @@ static void
 obey(int what)
 {
 	if (what == SPILL)
+		while (spw_spill(drainer, UINT32_MAX))
+			spw_store_reap(drainer, true);
+	if (what == MEANWHILE)
 		(void)spw_spill(drainer, UINT32_MAX);
-	if (what == HOME)
+	if (what == HOME || what == MEANWHILE) {
+		/* Also what fsync may be about to copy. */
+		drainer->hurries = true;
 		(void)spw_pass(drainer, false);
+		drainer->hurries = false;
+	}
 	if (what == TIDY) {
 		drainer->tidied_at = 0;
 		(void)spw_drainer_serve(drainer, 1);
@@ -74,6 +81,16 @@ tell(int what)
 	atomic_store(&order, what);
 	while (atomic_load(&order) != NOTHING)
 		usleep(100);
+}
+
+/* Who waits is answered before the drainer has noted everything. */
+static int
+sync_file(const struct spw_target *t)
+{
+	int r = spw_gate_sync(&me, t->file);
+
+	tell(REST);
+	return r;
 }
 
 static void
@@ -162,6 +179,22 @@ is_below(const struct spw_target *t, uint64_t number)
 	struct spw_key key = { t->file, map.files[t->file].gen, number };
 
 	return spw_below_has(&map, &key);
+}
+
+/* All of the file is wanted home; it is told when somebody waits for that. */
+static void
+ask(const struct spw_target *t)
+{
+	atomic_fetch_add(&map.files[t->file].asked, 1);
+	atomic_fetch_or(&map.asks[t->file / 64], 1ull << t->file % 64);
+}
+
+static bool
+is_answered(const struct spw_target *t)
+{
+	const struct spw_file *f = &map.files[t->file];
+
+	return atomic_load(&f->asked) == atomic_load(&f->done);
 }
 
 /* The last block is below up to the end of the file, a copy is in memory; the
@@ -331,15 +364,58 @@ keep_cut(void)
 	begin(64 << 20);
 	t = open_file("cut");
 	put(&t, 'a', 100, 0);
-	CHECK(!spw_gate_sync(&me, t.file));
+	CHECK(!sync_file(&t));
 	cut(&t, 50);
 	drainer->store->level[0].shunned_until = INT64_MAX;
-	CHECK(spw_gate_sync(&me, t.file) < 0);
+	CHECK(sync_file(&t) < 0);
 	CHECK(atomic_load(&map.files[t.file].low) == 51);
 	drainer->store->level[0].shunned_until = 0;
-	CHECK(!spw_gate_sync(&me, t.file));
+	CHECK(!sync_file(&t));
 	CHECK(atomic_load(&map.files[t.file].low) == 0);
 	close_file(&t, "cut");
+	end();
+}
+
+static void
+await_answer(const struct spw_target *t)
+{
+	const struct spw_file *f = &map.files[t->file];
+
+	while (atomic_load(&f->sync_done) != atomic_load(&f->sync_asked))
+		usleep(100);
+}
+
+/* Of two files in one round one can be answered by the tier alone: both are
+ * told, whoever does it. */
+static void
+answer_each(void)
+{
+	enum { NO_FD = 1 << 28 };
+	struct spw_target good, bad;
+	struct spw_home was;
+
+	begin(64 << 20);
+	good = open_file("good");
+	bad = open_file("bad");
+	CHECK(!sync_file(&good) && !sync_file(&bad));
+	put(&good, 'a', 100, 0);
+	put(&bad, 'a', 100, 0);
+	was = drainer->homes[bad.file];
+	drainer->homes[bad.file].fd = NO_FD;
+	drainer->homes[bad.file].named = false;
+	atomic_fetch_add(&map.files[good.file].sync_asked, 1);
+	atomic_fetch_add(&map.files[bad.file].sync_asked, 1);
+	CHECK(good.file < 64 && bad.file < 64);
+	atomic_fetch_or(&map.syncs[0], 1ull << good.file | 1ull << bad.file);
+	await_answer(&good);
+	await_answer(&bad);
+	tell(REST);
+	CHECK(atomic_load(&map.files[good.file].sync_err) == 0);
+	CHECK(atomic_load(&map.files[bad.file].sync_err) == -EBADF);
+	drainer->homes[bad.file].fd = was.fd;
+	drainer->homes[bad.file].named = true;
+	close_file(&good, "good");
+	close_file(&bad, "bad");
 	end();
 }
 
@@ -353,17 +429,15 @@ outlive_objects(bool restart)
 	begin(64 << 20);
 	t = open_file("twice");
 	put(&t, 'a', SPW_BLOCK_SIZE, 0);
-	CHECK(!spw_gate_sync(&me, t.file));
+	CHECK(!sync_file(&t));
 	CHECK(drainer->store->of_file[t.file]);
 	put(&t, 'b', SPW_BLOCK_SIZE, 0);
 	tell(HOME);
 	if (restart)
 		tell(RESTART);
 	CHECK(drainer->store->of_file[t.file]);
-	if (spw_gate_sync(&me, t.file) < 0) {
-		atomic_fetch_add(&map.files[t.file].asked, 1);
-		atomic_fetch_or(&map.asks[t.file / 64],
-				1ull << t.file % 64);
+	if (sync_file(&t) < 0) {
+		ask(&t);
 		tell(HOME);
 	}
 	CHECK(!drainer->store->of_file[t.file]);
@@ -392,13 +466,109 @@ keep_promise(void)
 	t = open_file("promised");
 	put(&t, 'a', SPW_BLOCK_SIZE, 0);
 	tell(SPILL);
-	CHECK(!spw_gate_sync(&me, t.file));
+	CHECK(!sync_file(&t));
 	tell(RESTART);
 	CHECK(is_below(&t, 0));
 	tell(HOME);
 	CHECK(!is_below(&t, 0));
 	CHECK(has_whole(&t));
 	close_file(&t, "promised");
+	end();
+}
+
+/* Who asks just before an ordinary pass is answered by that one. Two objects of
+ * one chunk go home one after the other. */
+static void
+answer_in_passing(void)
+{
+	struct spw_target t;
+
+	begin(64 << 20);
+	t = open_file("asked");
+	for (uint64_t i = 0; i < 8; i += 2) {
+		put(&t, 'a', SPW_BLOCK_SIZE, i * SPW_BLOCK_SIZE);
+		tell(SPILL);
+	}
+	ask(&t);
+	tell(HOME);
+	CHECK(is_answered(&t));
+	for (uint64_t i = 0; i < 8; i++)
+		CHECK(!is_below(&t, i));
+	close_file(&t, "asked");
+	end();
+}
+
+/* What home has without us. */
+static bool
+is_home(const struct spw_target *t, int byte)
+{
+	memset(buf, ~byte, SPW_BLOCK_SIZE);
+	return pread(t->fd, buf, SPW_BLOCK_SIZE, 0) == SPW_BLOCK_SIZE &&
+	       buf[0] == (uint8_t)byte;
+}
+
+/* A pass comes while a block is on its way down, and others go home. Who asked
+ * is not answered before it is there, nor is the file settled. */
+static void
+pass_while_moving(bool asked)
+{
+	struct spw_target t;
+
+	begin(64 << 20);
+	t = open_file("moving");
+	for (int i = 0; i < 20; i++) {
+		put(&t, i, SPW_BLOCK_SIZE, 0);
+		put(&t, i, 10, 5 * SPW_BLOCK_SIZE + 10);
+		if (asked)
+			ask(&t);
+		tell(MEANWHILE);
+		CHECK(is_home(&t, i) ||
+		      (!asked && spw_file_is_unsettled(&map.files[t.file])));
+		CHECK(!asked || is_answered(&t));
+	}
+	close_file(&t, "moving");
+	end();
+}
+
+/* Somebody holds the drainer off, again and again. */
+static void *
+hold_often(void *arg)
+{
+	const struct spw_target *t = arg;
+
+	while (!atomic_load(&over)) {
+		spw_gate_hold(&me, t->file);
+		usleep(50);
+		spw_gate_unhold(&me, t->file);
+		usleep(50);
+	}
+	return NULL;
+}
+
+/* What could not go while it was held off is not home when that is over. */
+static void
+answer_when_home(void)
+{
+	struct spw_target t;
+	pthread_t holder;
+
+	begin(64 << 20);
+	t = open_file("held");
+	atomic_store(&over, false);
+	CHECK(!pthread_create(&holder, NULL, hold_often, &t));
+	for (int i = 0; i < ROUNDS; i++) {
+		while (!is_below(&t, 0)) {
+			put(&t, 'a', SPW_BLOCK_SIZE, 0);
+			tell(SPILL);
+		}
+		ask(&t);
+		while (!is_answered(&t))
+			tell(HOME);
+		CHECK(!is_below(&t, 0));
+	}
+	atomic_store(&over, true);
+	pthread_join(holder, NULL);
+	close_file(&t, "held");
 	end();
 }
 
@@ -414,8 +584,13 @@ main(int argc, char **argv)
 	use_up_chunks();
 	reuse_record();
 	keep_cut();
+	answer_each();
 	outlive_objects(false);
 	outlive_objects(true);
 	keep_promise();
+	answer_in_passing();
+	pass_while_moving(false);
+	pass_while_moving(true);
+	answer_when_home();
 	return 0;
 }

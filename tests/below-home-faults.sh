@@ -4,7 +4,7 @@
 # told once, nothing lost, everything home when it is well again
 
 . tests/functions.sh
-slow_mount bandwidth=20000000 latency=2
+slow_mount bandwidth=10000000 latency=2
 mount=$scratch/slow
 cd "$mount"
 mkdir "$scratch/tier"

@@ -4,7 +4,7 @@
 # has, and nobody else; when it answers again, all is well
 
 . tests/functions.sh
-slow_mount bandwidth=20000000 latency=1
+slow_mount bandwidth=5000000 latency=1
 slow_mount_at tier
 mount=$scratch/slow tier=$scratch/tier
 cd "$mount"

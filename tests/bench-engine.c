@@ -3,8 +3,8 @@
 
 /* usage: bench-engine [FILE]...
  *
- * Packing and unpacking are real and measured in time of the thread; every
- * block under every way once, and all contestants are charged the same
+ * Packing and unpacking are real and measured in time of the thread, every
+ * block under every way, in turns; and all contestants are charged the same
  * figures, so that what else runs here favours nobody.  Tiers are not real:
  * they take bytes / bandwidth + latency.  Trials, analysis, decisions and
  * feedback are measured as they happen and count for the engine alone.
@@ -74,42 +74,39 @@ pack_once(const uint8_t *data, const struct spw_object_pack *pack,
 	ret->stored = (uint64_t)n;
 }
 
+static bool
+is_measured(const struct stream *s, unsigned block, unsigned way)
+{
+	uint64_t fit = spw_ways_fit(&ways, &s->traits[block]);
+
+	return way && fit >> way & 1 && ways.speed[way] >= SLOW &&
+	       spw_codec_by_id(ways.at[way].codec);
+}
+
+/* Once more; the shortest time counts. */
 static void
 measure(struct stream *s, unsigned block, unsigned way)
 {
 	struct spw_object_pack pack =
 		spw_ways_pack(&ways.at[way], &s->traits[block]);
 	struct figures *f = &s->is[block][way], again;
-	const struct spw_filter_spec filter = { pack.filter, pack.width };
 
-	*f = (struct figures){ .stored = BLOCK, .known = true };
-	if (!way || (filter.id && !spw_filter_is_known(&filter)))
-		return;			/* of no use: as raw */
-	pack_once(s->data + (size_t)block * BLOCK, &pack, f);
-	for (int i = 0; i < 2 && ways.speed[way] >= QUICK; i++) {
-		pack_once(s->data + (size_t)block * BLOCK, &pack, &again);
-		f->pack = SPW_MIN(f->pack, again.pack);
-		f->unpack = SPW_MIN(f->unpack, again.unpack);
-	}
+	pack_once(s->data + (size_t)block * BLOCK, &pack, &again);
+	f->stored = again.stored;
+	f->pack = f->known ? SPW_MIN(f->pack, again.pack) : again.pack;
+	f->unpack = f->known ? SPW_MIN(f->unpack, again.unpack) : again.unpack;
+	f->known = true;
 }
 
-/* The shortest of three, of slow ones the first.  Where all blocks are alike they get the times of the
- * median block, else an oracle would live on noise.  Raw costs a copy that
- * everybody makes, so nothing.
+/* Where all blocks are alike they get the times of the median block, else an
+ * oracle would live on noise.
  */
-static const struct figures *
-figures_of(struct stream *s, unsigned block, unsigned way)
+static void
+level(struct stream *s, unsigned way)
 {
 	double pack[BLOCKS], unpack[BLOCKS];
 
-	if (s->is[block][way].known)
-		return &s->is[block][way];
-	if (!s->is_steady) {
-		measure(s, block, way);
-		return &s->is[block][way];
-	}
 	for (unsigned i = 0; i < BLOCKS; i++) {
-		measure(s, i, way);
 		pack[i] = s->is[i][way].pack;
 		unpack[i] = s->is[i][way].unpack;
 	}
@@ -119,6 +116,40 @@ figures_of(struct stream *s, unsigned block, unsigned way)
 		s->is[i][way].pack = pack[BLOCKS / 2];
 		s->is[i][way].unpack = unpack[BLOCKS / 2];
 	}
+}
+
+/* All ways in turns, three times, slow ones once: what else runs here for a
+ * while meets all of them and not one.  A way that does not fit is as raw,
+ * which costs a copy that everybody makes, so nothing.
+ */
+static void
+measure_all(struct stream *s)
+{
+	for (unsigned i = 0; i < BLOCKS; i++)
+		for (unsigned w = 0; w < ways.n; w++)
+			s->is[i][w] = (struct figures){ .stored = BLOCK };
+	for (int round = 0; round < 3; round++)
+		for (unsigned i = 0; i < BLOCKS; i++)
+			for (unsigned w = 1; w < ways.n; w++)
+				if (is_measured(s, i, w) &&
+				    (!round || ways.speed[w] >= QUICK))
+					measure(s, i, w);
+	for (unsigned w = 1; w < ways.n && s->is_steady; w++)
+		level(s, w);
+}
+
+/* One that nobody but a contestant would try is measured when it does. */
+static const struct figures *
+figures_of(struct stream *s, unsigned block, unsigned way)
+{
+	const struct spw_filter_spec filter = {
+		ways.at[way].filter,
+		spw_ways_pack(&ways.at[way], &s->traits[block]).width,
+	};
+
+	if (way && !s->is[block][way].known &&
+	    (!filter.id || spw_filter_is_known(&filter)))
+		measure(s, block, way);
 	return &s->is[block][way];
 }
 
@@ -140,6 +171,7 @@ finish_stream(struct stream *s)
 	for (unsigned i = 0; i < BLOCKS; i++)
 		spw_analyze(s->data + (size_t)i * BLOCK, BLOCK, BLOCK, NULL,
 			    &s->traits[i]);
+	measure_all(s);
 }
 
 static void
@@ -254,12 +286,10 @@ cost_of(const struct figures *f, double bw)
 static double
 oracle(struct stream *s, unsigned block, double bw)
 {
-	uint64_t fit = spw_ways_fit(&ways, &s->traits[block]);
 	double best = cost_of(figures_of(s, block, 0), bw);
 
 	for (unsigned w = 1; w < ways.n; w++)
-		if (fit >> w & 1 && ways.speed[w] >= SLOW &&
-		    spw_codec_by_id(ways.at[w].codec))
+		if (is_measured(s, block, w))
 			best = SPW_MIN(best, cost_of(figures_of(s, block, w),
 						     bw));
 	return best;

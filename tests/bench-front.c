@@ -15,18 +15,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-	ROUNDS = 9, TOTAL = 32 << 20, MANY_FILES = 100000,
-	CROWD_BLOCKS = 512, CROWD_WRITES = 16384,	/* 2 MiB, 64 MiB */
+	ROUNDS = 9, TOTAL = 32 << 20, MANY_FILES = 100000, AT_A_TIME = 500,
+	CROWD_BLOCKS = 512, CROWD_NS = 400000000,	/* 2 MiB, 0.4 s */
 };
 
 static const char *managed, *plain, *tmpfs;
 static char *buffer;
+static double *crowd_ends;		/* shared by all of them */
 
 static double
 now(void)
@@ -223,29 +225,42 @@ flatness(void)
 	       0.9, got >= 0.9 ? "ok" : "MISSED");
 }
 
-/* ns of a 4 KiB write when each of so many files gets its share of them; what
- * opening and closing costs is not in it. */
+static int
+open_many(int i)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/many.%d", managed, i);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+	if (fd < 0)
+		die(path);
+	return fd;
+}
+
+/* ns of a 4 KiB write when each of so many files gets its share of them. Some
+ * are open at a time; what opening and closing costs is not in it. */
 static double
 write_among(int files)
 {
 	int each = MANY_FILES / files;
+	int open_now = files < AT_A_TIME ? files : AT_A_TIME;
 	char path[4096];
+	int fd[AT_A_TIME];
 	double spent = 0;
 
-	for (int i = 0; i < files; i++) {
+	for (int first = 0; first < files; first += open_now) {
 		double start;
-		int fd;
 
-		snprintf(path, sizeof(path), "%s/many.%d", managed, i);
-		fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
-		if (fd < 0)
-			die(path);
+		for (int i = 0; i < open_now; i++)
+			fd[i] = open_many(first + i);
 		start = now();
-		for (int k = 0; k < each; k++)
-			if (write(fd, buffer, 4096) != 4096)
+		for (int i = 0; i < open_now * each; i++)
+			if (write(fd[i / each], buffer, 4096) != 4096)
 				die("write");
 		spent += now() - start;
-		close(fd);
+		for (int i = 0; i < open_now; i++)
+			close(fd[i]);
 	}
 	for (int i = 0; i < files; i++) {
 		snprintf(path, sizeof(path), "%s/many.%d", managed, i);
@@ -270,12 +285,14 @@ many_files(void)
 	       median(many, 3), got, 0.9, got >= 0.9 ? "ok" : "MISSED");
 }
 
-/* A child writes its file once, so that its memory is mapped, waits for the
- * others, and then writes it again and again. */
+/* Writes a file of its own again and again until the time is over, and says
+ * how often. What happens before and after, when processes begin and end, is
+ * not in it: the memory is mapped and the others are there. */
 static void
-one_of_many(int go, int ready)
+one_of_many(int go, int ready, int report)
 {
 	int fd = create(managed);
+	long n = 0;
 	char c = 0;
 
 	for (int k = 0; k < CROWD_BLOCKS; k++)
@@ -283,9 +300,13 @@ one_of_many(int go, int ready)
 			_exit(1);
 	if (write(ready, &c, 1) != 1 || read(go, &c, 1) != 0)
 		_exit(1);
-	for (int k = 0; k < CROWD_WRITES; k++)
-		if (pwrite(fd, buffer, 4096, k % CROWD_BLOCKS * 4096) != 4096)
-			_exit(1);
+	while (now() < *crowd_ends)
+		for (int k = 0; k < 64; k++, n++)
+			if (pwrite(fd, buffer, 4096,
+				   n % CROWD_BLOCKS * 4096) != 4096)
+				_exit(1);
+	if (write(report, &n, sizeof(n)) != sizeof(n))
+		_exit(1);
 	discard(managed, fd);
 	_exit(0);
 }
@@ -294,33 +315,39 @@ one_of_many(int go, int ready)
 static double
 crowd(int n)
 {
-	int go[2], ready[2];
-	double start;
+	int go[2], ready[2], report[2];
+	long writes = 0, got;
 	char c;
 
-	if (pipe(go) < 0 || pipe(ready) < 0)
+	if (pipe(go) < 0 || pipe(ready) < 0 || pipe(report) < 0)
 		die("pipe");
 	for (int i = 0; i < n; i++)
 		if (fork() == 0) {
 			close(go[1]);
-			one_of_many(go[0], ready[1]);
+			one_of_many(go[0], ready[1], report[1]);
 		}
 	for (int i = 0; i < n; i++)
 		if (read(ready[0], &c, 1) != 1)
 			die("ready");
-	start = now();
+	*crowd_ends = now() + CROWD_NS;
 	close(go[1]);
+	for (int i = 0; i < n; i++) {
+		if (read(report[0], &got, sizeof(got)) != sizeof(got))
+			die("report");
+		writes += got;
+	}
 	for (int i = 0; i < n; i++) {
 		int status;
 
 		if (wait(&status) < 0 || status)
 			die("child");
 	}
-	start = (now() - start) / 1e9;
 	close(go[0]);
-	close(ready[0]);
-	close(ready[1]);
-	return (double)n * CROWD_WRITES / 256 / start;
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(report[i]);
+	}
+	return (double)writes / 256 / (CROWD_NS / 1e9);
 }
 
 static void
@@ -356,7 +383,9 @@ main(int argc, char **argv)
 	plain = argv[2];
 	tmpfs = argv[3];
 	buffer = aligned_alloc(4096, 1 << 20);
-	if (!buffer)
+	crowd_ends = mmap(NULL, sizeof(*crowd_ends), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!buffer || crowd_ends == MAP_FAILED)
 		die("memory");
 	memset(buffer, 'x', 1 << 20);
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -80,12 +80,40 @@ fi
 # What cannot be measured is named, the rest is.
 status=0
 profile missing >out 2>err || status=$?
-[ $status = 5 ] && grep -q missing err || fail "$status $(cat err)"
+[ $status = 5 ] && grep -q 'error: missing: ' err || fail "$status $(cat err)"
 for bad in 0 x 3601 -1; do
 	status=0
 	"$spillway" profile --seconds $bad >out 2>err || status=$?
 	[ $status = 2 ] || fail "--seconds $bad: $status"
+	! grep -q job err || fail "no job is meant: $(cat err)"
 done
+
+# A codec whose library does not load is left out, and this is said.
+if [ -e "$top_builddir/.libs/codec-lz4.so" ]; then
+	mkdir lib
+	echo 'no library' >lib/liblz4.so.1
+	LD_LIBRARY_PATH=$PWD/lib "$spillway" profile --seconds 1 \
+		--color never --tiers "$tiers" --seed "$seed" >out 2>err ||
+		fail "$(cat err)"
+	grep -q 'codec lz4: .*liblz4.so.1.*W179' err || fail "$(cat err)"
+	! grep -q '^lz4 ' out || fail "$(cat out)"
+	grep -q '^zstd ' out || ! [ -e "$top_builddir/.libs/codec-zstd.so" ] ||
+		fail "$(cat out)"
+fi
+
+# So is one whose module is gone.
+if [ -e "$top_builddir/.libs/codec-lz4.so" ]; then
+	mkdir -p copy/.libs
+	cp "$spillway" "$top_builddir"/.libs/*.so copy/.libs
+	rm copy/.libs/codec-lz4.so
+	copy/.libs/spillway profile --seconds 1 --color never \
+		--tiers "$tiers" --seed "$seed" >out 2>err || fail "$(cat err)"
+	grep -q 'codec lz4: codec-lz4.so is not in .*W179' err ||
+		fail "$(cat err)"
+	[ $(grep -c W179 err) = 1 ] || fail "$(cat err)"
+	! grep -q '^lz4 ' out || fail "$(cat out)"
+	rm -r copy
+fi
 
 # Interrupted: nothing is kept, nothing is left.
 rm -f "$seed"

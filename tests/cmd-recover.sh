@@ -93,3 +93,26 @@ rm "$dir/broken.seg"
 [ "$(cat rc)" = 1 ] || fail "recover of a living job: $(cat rc)"
 grep -q '\[E164\]' err || fail "$(cat err)"
 grep -q '"state": "live"' status || fail "$(cat status)"
+
+# What takes longer is seen on a terminal while it goes on, and nowhere else.
+requires python3 --version
+slow_mount bandwidth=1500000
+for where in terminal pipe; do
+	"$spillway" run --job slow --include "$scratch/slow" \
+		--drain-delay 60s -- bash -c 'cd "$0" && dd if=/dev/zero \
+		of=f bs=100000 count=40 status=none; kill -9 $PPID $$' \
+		"$scratch/slow" 2>/dev/null || :
+	until "$spillway" status --json slow | grep -q '"state": "dead"'; do
+		sleep 0.05
+	done
+	if [ $where = terminal ]; then
+		python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
+			"$spillway" recover -y slow >out
+		grep -q 'recover slow .*B of 3.8 MiB  .*/s  ETA [0-9]* s' out ||
+			fail "no progress is seen: $(cat out)"
+	else
+		"$spillway" recover -y slow >out 2>err
+		! grep -q ETA out err || fail "progress: $(cat out err)"
+	fi
+	[ "$(stat -c %s "$scratch/slow/f")" = 4000000 ] || fail "$(cat out)"
+done

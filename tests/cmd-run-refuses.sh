@@ -71,6 +71,30 @@ fi
 "$spillway" run --disable -- sh -c 'echo "${LD_PRELOAD-none}"' >out
 [ "$(cat out)" = none ] || fail "disabled, but preloaded"
 
+# Memory that is hinted at is there.
+for limit in 20000 90000; do
+	(ulimit -f $limit && fails_with 125 "$spillway" run --tiers ram@128M \
+		-- true 2>err)
+	tiers=$(sed -n 's/.*a smaller tier: \(ram@[0-9]*M\) .*/\1/p' err)
+	(ulimit -f $limit && "$spillway" run --tiers "${tiers:-ram@128M}" \
+		-- true) || fail "$limit: $(cat err)"
+done
+
+# With few descriptors it runs, or is refused, and nothing is left.
+mkdir "$scratch/tier"
+tiers="ram@4M nvme:$(place "$scratch/tier")@8M"
+for limit in 4 5 6 7 8 9 10; do
+	status=0
+	(ulimit -n $limit && "$spillway" run --tiers "$tiers" -- dd \
+		if=/dev/zero of=few bs=1000 count=9 status=none 2>err) ||
+		status=$?
+	[ $status = 125 ] || [ $status = 0 -a "$(stat -c %s few)" = 9000 ] ||
+		fail "$limit descriptors: $status, $(cat err)"
+	! compgen -G "$shm_dir/spillway.*/*.seg" >/dev/null ||
+		fail "$limit descriptors: a segment is left"
+	rm -f few
+done
+
 # Commands: what is meant is guessed, what is not understood is refused.
 fails_with 2 "$spillway" statsu 2>err
 grep -q 'did you mean status?' err || fail "$(cat err)"

@@ -7,7 +7,7 @@ export SPILLWAY_JOB=slow
 slow_mount bandwidth=2000000 latency=1
 
 cd "$scratch/slow"
-head -c 4000000 /dev/urandom >"$scratch/data"
+head -c 8000000 /dev/urandom >"$scratch/data"
 spilled_flags=(--drain-timeout 300ms)
 fails_with 122 spilled dd if="$scratch/data" of=file bs=100000 2>"$scratch/err"
 grep -q 'not home after --drain-timeout; an agent goes on' "$scratch/err" ||

@@ -129,7 +129,7 @@ says 125 tiers 'nvme:/a+zst=3' <<'EOF'
 spillway: error: SPILLWAY_TIERS, tier 1: tier nvme has no option "zst"
     nvme:/a+zst=3
             ^^^
-    hint: did you mean zstd? it takes: raw lz4 zstd brotli deflate lzma io  [E188]
+    hint: did you mean zstd? it takes: raw lz4 zstd brotli deflate lzma io filter  [E188]
 EOF
 says 125 tiers 'nvme:/a+zstd=99' <<'EOF'
 spillway: error: SPILLWAY_TIERS, tier 1: zstd has no level "99"

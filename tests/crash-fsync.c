@@ -37,6 +37,7 @@ enum {
 	WRITERS = 3, SIZE = 80 * 1024, UNIT = 1024, VALUES = 251,
 	UNSAFE_MOST = 60,		/* operations between two fsyncs */
 	OBJECTS = 4096, CAPACITY = 64 << 20, OFFICES = 3,
+	PATIENCE_MS = 10000,		/* with a busy machine */
 };
 
 struct note {				/* of one writer */
@@ -45,7 +46,8 @@ struct note {				/* of one writer */
 	uint64_t size, safe_size, base_size;
 	uint64_t lowest;		/* size since home was fsynced */
 	bool cut_since, asks_home;
-	uint64_t ops, syncs, home_syncs;
+	uint64_t ops;
+	_Atomic uint64_t syncs, home_syncs;
 	uint8_t now[SIZE], safe[SIZE];
 	uint8_t changed[SIZE];		/* since the last fsync */
 	uint8_t base[SIZE];		/* home, when it was last fsynced */
@@ -397,7 +399,8 @@ show(const struct note *n)
 {
 	printf("%s round; home had %lu bytes after %lu of %lu fsyncs\n",
 	       strict ? "strict" : "mixed", (unsigned long)n->base_size,
-	       (unsigned long)n->home_syncs, (unsigned long)n->syncs);
+	       (unsigned long)atomic_load(&n->home_syncs),
+	       (unsigned long)atomic_load(&n->syncs));
 	for (unsigned i = 0; i < nfound; i++) {
 		const struct spw_object *o = &found[i].o;
 
@@ -527,9 +530,21 @@ begin(const char *dir)
 	CHECK(!spw_seg_create(&req, &map));
 }
 
+/* A tier has answered somebody. */
+static bool
+is_any_promised(void)
+{
+	for (int i = 0; i < WRITERS; i++)
+		if (atomic_load(&notes[i].syncs) >
+		    atomic_load(&notes[i].home_syncs))
+			return true;
+	return false;
+}
+
 static void
 play(void)
 {
+	int64_t latest = spw_now_ms() + PATIENCE_MS;
 	pid_t writer[WRITERS], drainer = start(drain_for_ever, 0);
 	int offices = (int)(draw(&chance) % OFFICES);
 
@@ -543,6 +558,8 @@ play(void)
 		drainer = start(drain_for_ever, 0);
 	}
 	usleep((useconds_t)(20000 + draw(&chance) % 100000));
+	while (!is_any_promised() && spw_now_ms() < latest)
+		usleep(1000);
 	for (int i = 0; i < WRITERS; i++)
 		kill(writer[i], SIGKILL);
 	end_of(drainer);

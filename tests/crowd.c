@@ -124,6 +124,7 @@ append(int unused)
 			}
 		at += (off_t)n;
 	}
+	free(all);
 	printf("%d writers, %ld bytes, every record whole and in order\n",
 	       WRITERS, (long)size);
 }
@@ -396,6 +397,7 @@ open_files(int count)
 			exit(1);
 		}
 	}
+	free(fds);
 	printf("%d files open at once\n", count);
 }
 

@@ -21,6 +21,7 @@ static const struct { const char *name; int nr; } calls[] = {
 	{ "memfd_create", SYS_memfd_create },
 	{ "copy_file_range", SYS_copy_file_range },
 	{ "close_range", SYS_close_range },
+	{ "unshare", SYS_unshare },
 };
 
 static int

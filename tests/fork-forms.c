@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -223,6 +224,15 @@ cloned(void *arg)
 	return 0;
 }
 
+/* At once with its parent, as if it were a thread. */
+static int
+beside(void *arg)
+{
+	for (int i = 0; i < 200000; i++)
+		put(*(int *)arg, "c");
+	return 0;
+}
+
 static void
 case_clone(void)
 {
@@ -238,6 +248,14 @@ case_clone(void)
 		    CLONE_FILES | SIGCHLD, &fd);
 	wait_ok(pid);
 	show(fd);
+	fd = make("beside", O_APPEND);
+	put(fd, "parent\n");
+	pid = clone(beside, stack + sizeof(stack),
+		    CLONE_VM | CLONE_FILES | SIGCHLD, &fd);
+	NEED(pid > 0);
+	beside(&fd);
+	wait_ok(pid);
+	printf("%ld\n", (long)lseek(fd, 0, SEEK_END));
 }
 
 /* Eight readers of what their parent wrote; every other one is killed. */
@@ -272,9 +290,75 @@ case_readers(void)
 		good += status == 0;
 		killed += WIFSIGNALED(status);
 	}
+	free(data);
 	printf("%d good, %d killed\n", good, killed);
 	put(fd, "!");
 	printf("%ld\n", (long)lseek(fd, 0, SEEK_CUR));
+}
+
+/* A step on from wherever the others are; 9 bytes in all. */
+static void
+step(int fd)
+{
+	char a[2], b[1];
+	struct iovec two[] = { { a, sizeof(a) }, { b, sizeof(b) } };
+
+	NEED(read(fd, b, 1) == 1);
+	NEED(write(fd, "w", 1) == 1);
+	NEED(readv(fd, two, 2) == 3);
+	NEED(writev(fd, two, 2) == 3);
+	NEED(lseek(fd, 1, SEEK_CUR) > 0);
+}
+
+/* Processes and threads move one position at once; in the middle of it the
+ * kernel is called in, and at last the file is left to it. */
+static void *
+walk(void *at)
+{
+	int fd = *(int *)at;
+
+	for (int i = 0; i < 3000; i++) {
+		step(fd);
+		if (i % 500 == 100)
+			NEED(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 10) == 0);
+	}
+	return NULL;
+}
+
+static void
+case_steps(void)
+{
+	int fd = make("steps", 0);
+	pthread_t thread;
+	pid_t pid;
+
+	NEED(ftruncate(fd, 1 << 20) == 0);
+	for (int i = 0; i < 2; i++) {	/* alone in its process, and not */
+		pid = fork();
+		NEED(pid >= 0);
+		if (i == 1)
+			NEED(!pthread_create(&thread, NULL, walk, &fd));
+		walk(&fd);
+		if (i == 1)
+			NEED(!pthread_join(thread, NULL));
+		if (pid == 0)
+			_exit(0);
+		wait_ok(pid);
+		printf("%ld\n", (long)lseek(fd, 0, SEEK_CUR));
+	}
+	pid = fork();
+	NEED(pid >= 0);
+	for (int i = 0; i < 3000; i++) {
+		if (i == 1000 && pid)
+			NEED(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) !=
+			     MAP_FAILED);
+		step(fd);
+	}
+	if (pid == 0)
+		_exit(0);
+	wait_ok(pid);
+	printf("%ld\n", (long)lseek(fd, 0, SEEK_CUR));
+	NEED(ftruncate(fd, 0) == 0);	/* who wrote what, nobody knows */
 }
 
 /* Children come while other threads open, write and close. */
@@ -322,6 +406,50 @@ case_threads(void)
 	printf("%ld\n", (long)lseek(fd, 0, SEEK_END));
 }
 
+/* The first thread has ended, and the others go on; a child opens files. */
+static int outlived;
+static pid_t sibling;
+
+static void *
+outlive(void *unused)
+{
+	struct timespec pause = { 0, 30000000 };
+
+	for (int i = 0; i < 25; i++) {
+		nanosleep(&pause, NULL);
+		put(outlived, "still here\n");
+	}
+	wait_ok(sibling);
+	NEED(fsync(outlived) == 0);	/* its name is gone */
+	show(outlived);
+	return unused;
+}
+
+static void
+case_first_ends(void)
+{
+	struct timespec pause = { 0, 10000000 };
+	pthread_t thread;
+
+	outlived = make("outlived", 0);
+	NEED(unlink("outlived") == 0);
+	sibling = fork();
+	NEED(sibling >= 0);
+	close(sibling ? -1 : outlived);
+	for (int i = 0; sibling == 0 && i < 60; i++) {
+		int fd = open("other", O_RDWR | O_CREAT | O_APPEND, 0644);
+
+		NEED(fd >= 0);
+		put(fd, "other\n");
+		nanosleep(&pause, NULL);
+		close(fd);
+	}
+	if (sibling == 0)
+		_exit(0);
+	NEED(pthread_create(&thread, NULL, outlive, NULL) == 0);
+	pthread_exit(NULL);
+}
+
 /* A family tree in which everybody appends. */
 static void
 case_tree(void)
@@ -351,7 +479,8 @@ main(int argc, char **argv)
 		{ "daemon", case_daemon }, { "forkpty", case_forkpty },
 		{ "atfork", case_atfork }, { "clone", case_clone },
 		{ "readers", case_readers }, { "threads", case_threads },
-		{ "tree", case_tree },
+		{ "tree", case_tree }, { "steps", case_steps },
+		{ "first-ends", case_first_ends },
 		{ 0 },
 	};
 

@@ -69,7 +69,8 @@ must_be_sound(const struct spw_diag *d)
 static void
 try_tiers(const char *text)
 {
-	const struct spw_machine m = { UINT64_C(1) << 33, SPW_UNLIMITED };
+	const struct spw_machine m = { UINT64_C(1) << 33, SPW_UNLIMITED,
+				       SPW_UNLIMITED };
 	static const struct spw_dirs none;
 	const struct spw_tierspec_where where = {
 		.shm_dir = "/proc", .include = &none, .exclude = &none,

@@ -125,7 +125,7 @@ main(int argc, char **argv)
 	a = open("later", O_RDWR | O_CREAT | O_TRUNC, 0644);
 	set(argv[1], argv[2]);
 	TELL(write(a, buf, sizeof(buf)));
-	usleep(600000);			/* the drainer meets the error */
+	usleep(2000000);		/* the drainer meets the error */
 	TELL(close(a));			/* told here */
 	c = open("later", O_RDONLY);
 	TELL(close(c));			/* somebody was told: not again */

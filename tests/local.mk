@@ -6,6 +6,7 @@
 
 LDADD = libback.la
 check_LTLIBRARIES =
+check_DATA = tests/functions.sh	# made by config.status, when its source changed
 
 tests_units = \
 	tests/codec-conformance \
@@ -23,6 +24,7 @@ tests_units = \
 	tests/tier-pmem \
 	tests/unit-advisor \
 	tests/unit-analyze \
+	tests/unit-block-last \
 	tests/unit-cache-stress \
 	tests/unit-choose \
 	tests/unit-claims \
@@ -32,7 +34,9 @@ tests_units = \
 	tests/unit-config-size \
 	tests/unit-config-tiers \
 	tests/unit-crc32c \
+	tests/unit-crew \
 	tests/unit-filter \
+	tests/unit-glance \
 	tests/unit-io \
 	tests/unit-mask \
 	tests/unit-monitor \
@@ -92,6 +96,9 @@ tests_unit_replay_SOURCES = \
 	tests/tier-kit.c \
 	tests/tier-kit.h \
 	tests/unit-replay.c
+tests_unit_crew_SOURCES = \
+	tests/guarded.h \
+	tests/unit-crew.c
 tests_unit_filter_SOURCES = \
 	tests/filter-samples.h \
 	tests/guarded.h \
@@ -148,10 +155,20 @@ tests_unit_config_tiers_SOURCES = \
 	tests/counted.h \
 	tests/unit-config-tiers.c
 
+tests_unit_block_last_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-block-last.c
 tests_unit_names_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
 	tests/unit-names.c
+tests_unit_glance_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-glance.c \
+	tools/unhomed.c
+tests_unit_glance_LDADD = libback.la -lpthread
 tests_unit_seen_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
@@ -216,8 +233,11 @@ tests_tiledb_open_CPPFLAGS = $(AM_CPPFLAGS)	# an object of its own
 endif
 
 tests_scripts = \
+	tests/agent-alone.sh \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
+	tests/below-ahead.sh \
+	tests/below-both-stall.sh \
 	tests/below-cases.sh \
 	tests/below-damage-takeover.sh \
 	tests/below-damage.sh \
@@ -226,11 +246,14 @@ tests_scripts = \
 	tests/below-home-late.sh \
 	tests/below-home-stall.sh \
 	tests/below-hot.sh \
+	tests/below-latency.sh \
 	tests/below-merge.sh \
 	tests/below-older.sh \
 	tests/below-pack.sh \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
+	tests/below-sync-often.sh \
+	tests/below-thread.sh \
 	tests/below-tier-faults.sh \
 	tests/cmd-at-exit-agent.sh \
 	tests/cmd-clean.sh \
@@ -238,11 +261,14 @@ tests_scripts = \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-job-end.sh \
+	tests/cmd-keep-faults.sh \
 	tests/cmd-keep.sh \
 	tests/cmd-mpirun.sh \
 	tests/cmd-place.sh \
 	tests/cmd-profile.sh \
 	tests/cmd-recover.sh \
+	tests/cmd-run-loading.sh \
+	tests/cmd-run-namespace.sh \
 	tests/cmd-run-refuses.sh \
 	tests/cmd-run-signals.sh \
 	tests/cmd-run-status.sh \
@@ -309,9 +335,11 @@ tests_scripts = \
 	tests/program-sort.sh \
 	tests/program-sqlite.sh \
 	tests/program-thread.sh \
+	tests/random-ops-below.sh \
 	tests/random-ops.sh \
 	tests/recover-clock.sh \
 	tests/recover-killed.sh \
+	tests/recover-left.sh \
 	tests/recover-memory.sh \
 	tests/recover-moved.sh \
 	tests/recover-newer.sh \
@@ -334,21 +362,28 @@ tests_scripts = \
 	tests/tier-pmem-forms.sh \
 	tests/tier-stall-start.sh \
 	tests/twin-address-space.sh \
+	tests/twin-apart.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-append-extend.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
+	tests/twin-cancel.sh \
+	tests/twin-confine.sh \
 	tests/twin-crowd.sh \
 	tests/twin-denied.sh \
+	tests/twin-emptied.sh \
 	tests/twin-exec.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
+	tests/twin-fork-threads.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-lost-preload.sh \
+	tests/twin-lost-writer.sh \
 	tests/twin-many-files.sh \
 	tests/twin-mmap-fork.sh \
 	tests/twin-modes.sh \
+	tests/twin-mounts.sh \
 	tests/twin-no-room.sh \
 	tests/twin-odd-io.sh \
 	tests/twin-outside.sh \
@@ -358,9 +393,11 @@ tests_scripts = \
 	tests/twin-rename-tools.sh \
 	tests/twin-rename.sh \
 	tests/twin-rings.sh \
+	tests/twin-signal-many.sh \
 	tests/twin-signal.sh \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
+	tests/twin-stacks.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
 	tests/twin-stdio.sh \
@@ -374,6 +411,7 @@ tests_scripts = \
 # Programs that scripts call.
 tests_helpers = \
 	tests/agent-host \
+	tests/apart-forms \
 	tests/append-cut \
 	tests/append-extend \
 	tests/below-cases \
@@ -388,6 +426,7 @@ tests_helpers = \
 	tests/bench-tier \
 	tests/call-errors \
 	tests/config-driver \
+	tests/confine-forms \
 	tests/crash-fsync \
 	tests/crash-points \
 	tests/crash-preload \
@@ -459,6 +498,8 @@ tests_bench_analyze_SOURCES = \
 	tests/bench-analyze.c \
 	tests/guarded.h
 tests_bench_analyze_LDADD = libback.la -lm
+tests_call_errors_CFLAGS = $(AM_CFLAGS) \
+	-fno-sanitize=nonnull-attribute		# it asks for EFAULT
 tests_call_errors_SOURCES = \
 	tests/call-errors.c \
 	tests/told.h
@@ -480,9 +521,15 @@ tests_slowfs_calls_SOURCES = \
 tests_tier_steps_SOURCES = \
 	tests/tier-steps.c \
 	tests/told.h
+tests_apart_forms_SOURCES = \
+	tests/apart-forms.c \
+	tests/told.h
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
 	tests/told.h
+tests_confine_forms_SOURCES = \
+	tests/confine-forms.c \
+	tests/forms.h
 tests_exec_forms_SOURCES = \
 	tests/exec-forms.c \
 	tests/forms.h
@@ -499,8 +546,12 @@ tests_spawn_forms_SOURCES = \
 
 # They are compared with themselves: nothing of ours is linked in.
 tests_agent_host_LDADD =
+tests_apart_forms_LDADD = -lpthread
 tests_append_extend_LDADD =
 tests_pinned_LDADD =
+tests_ring_forms_SOURCES = tests/ring-forms.c tests/ring-ways.c \
+	tests/ring-ways.h
+tests_ring_forms_CFLAGS = $(AM_CFLAGS)	# objects apart from the library's
 tests_ring_forms_LDADD =
 tests_bench_fsync_LDADD =
 tests_bench_spill_LDADD = -lm
@@ -519,6 +570,11 @@ tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
 tests_two_jobs_LDADD =
+
+# It asks for old versions of symbols, which the library of a sanitizer also
+# has, without versions: the linker would mix them up.
+tests_stat_forms_CFLAGS = $(base_cflags)
+tests_stat_forms_LDADD =
 
 tests_powercut_SOURCES = \
 	tests/powercut-attributes.c \
@@ -596,6 +652,25 @@ tests_unit_io_SOURCES = \
 tests_unit_io_CPPFLAGS = $(libmortal_la_CPPFLAGS)
 tests_unit_io_LDADD = libmortal.la
 
+# With sanitizers: a preloaded library that has them as well, for tests that ask
+# for it (checked_front); and a command that finds it beside itself, with engine
+# and modules.
+if SANITIZERS
+check_LTLIBRARIES += checked/libspillway.la
+checked_libspillway_la_SOURCES = $(libfront_la_SOURCES)
+checked_libspillway_la_CFLAGS = $(AM_CFLAGS) $(front_cflags)
+checked_libspillway_la_LDFLAGS = $(libspillway_la_LDFLAGS)
+tests_helpers += checked/spillway
+checked_spillway_SOURCES = $(tools_sources)
+check_DATA += checked/.libs/linked
+checked_links = libspillway-engine.la $(spillway_modules)
+checked/.libs/linked: checked/libspillway.la $(checked_links)
+	for f in $(checked_links:.la=.so); do \
+		ln -sf "../../.libs/$$f" $(@D) || exit 1; \
+	done
+	touch $@
+endif
+
 # A module from another version, to be refused.
 check_LTLIBRARIES += module-old.la
 module_old_la_SOURCES = tests/module-old.c
@@ -609,7 +684,8 @@ program_interposer_la_LDFLAGS = $(object_ldflags)
 
 # What liburing exports.
 check_LTLIBRARIES += ring-double.la
-ring_double_la_SOURCES = tests/ring-double.c
+ring_double_la_SOURCES = tests/ring-double.c tests/ring-ways.c \
+	tests/ring-ways.h
 ring_double_la_LDFLAGS = $(object_ldflags)
 
 if HAVE_FUSE3
@@ -648,6 +724,7 @@ TEST_EXTENSIONS = .sh
 EXTRA_DIST += $(tests_scripts) \
 	tests/bench \
 	tests/bench-files.py \
+	tests/bench-readback.py \
 	tests/each-library \
 	tests/installed.sh \
 	tests/program-functions.sh \
@@ -655,14 +732,11 @@ EXTRA_DIST += $(tests_scripts) \
 	tests/program-python-functions.sh \
 	tests/program-python-twin.py \
 	tests/powercut-tiers \
-	tests/service \
-	tests/unit-cache-stress.tsan
+	tests/random-ops-one.sh \
+	tests/service
 
 # A test that hangs is a test that failed.
 TEST_SECONDS = 600
-
-# Made by config.status; made again when its source changed.
-check_DATA = tests/functions.sh
 
 LOG_COMPILER = timeout
 AM_LOG_FLAGS = -k 10 $(TEST_SECONDS)

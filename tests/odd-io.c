@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -345,6 +346,39 @@ attributes(void)
 	close(fd);
 }
 
+/* A file without its name, where that is allowed. */
+static void
+handles(void)
+{
+	union {
+		struct file_handle handle;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} h = { .handle.handle_bytes = MAX_HANDLE_SZ };
+	int fd = make("handles", O_RDWR), dir = open(".", O_RDONLY);
+	int mount;
+	volatile int again;
+
+	told_of = "handles";
+	TELL(write(fd, buf, 10000));
+	TELL(name_to_handle_at(AT_FDCWD, "handles", &h.handle, &mount, 0));
+	again = open_by_handle_at(dir, &h.handle, O_RDWR);
+	TELL(lseek(again, 0, SEEK_END));
+	TELL(write(again, buf, 100));
+	state(fd);
+	close(again);
+	again = open_by_handle_at(dir, &h.handle, O_RDONLY | O_TRUNC);
+	state(fd);
+	close(again);
+	TELL(write(fd, buf, 5000));
+	again = (int)syscall(SYS_open_by_handle_at, dir, &h.handle,
+			     O_RDWR | O_APPEND);
+	TELL(write(again, buf, 100));
+	state(fd);
+	close(again);
+	close(dir);
+	close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -353,6 +387,7 @@ main(int argc, char **argv)
 		{ "flags", flags }, { "vectors", vectors },
 		{ "counts", counts }, { "limits", limits },
 		{ "descriptors", descriptors }, { "attributes", attributes },
+		{ "handles", handles },
 	};
 
 	told_begin();

@@ -18,7 +18,9 @@ static char lane_place[] = "one-lane.XXXXXX";
 static inline void
 lane_begin(void)
 {
-	struct spw_seg_request req = { .job = "lane", .bytes = 4 << 20 };
+	struct spw_seg_request req = {
+		.job = "lane", .bytes = 4 << 20, .below = 64 << 20,
+	};
 
 	req.dir = mkdtemp(lane_place);
 	if (!req.dir || spw_seg_create(&req, &map) < 0 ||

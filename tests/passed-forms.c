@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/told.h"
@@ -96,6 +97,35 @@ through_pidfd(int fd)
 	return passed;
 }
 
+/* The child has opened the file, and is not asked. */
+static int
+from_child(int fd)
+{
+	int pipes[2], child, pidfd, passed;
+
+	if (close(fd) < 0 || pipe(pipes) < 0 || (child = fork()) < 0)
+		told_die("fork");
+	if (child == 0) {
+		fd = open("file", O_RDWR);
+		if (fd < 0 || lseek(fd, 5000, SEEK_SET) != 5000 ||
+		    write(pipes[1], &fd, sizeof(fd)) != sizeof(fd))
+			_exit(1);
+		pause();
+	}
+	if (read(pipes[0], &fd, sizeof(fd)) != sizeof(fd))
+		told_die("pipe");
+	pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+	passed = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	if (passed < 0)
+		told_die("pidfd_getfd");
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(pidfd);
+	close(pipes[0]);
+	close(pipes[1]);
+	return passed;
+}
+
 /* Through what was passed, and as the other descriptor sees it. */
 static void
 change(int passed, int own)
@@ -132,10 +162,10 @@ main(int argc, char **argv)
 	fd = open("file", O_RDWR | O_CREAT, 0644);
 	if (fd < 0 || write(fd, buf, 5000) != 5000)
 		told_die("file");
-	passed = strcmp(argv[1], "pidfd") ? through_socket(argv[1], fd)
-					  : through_pidfd(fd);
-	if (strcmp(argv[1], "pidfd"))	/* taken unseen, from anywhere */
-		printf("at %lld\n", (long long)lseek(passed, 0, SEEK_CUR));
+	passed = strcmp(argv[1], "pidfd") == 0 ? through_pidfd(fd)
+		 : strcmp(argv[1], "child") == 0 ? from_child(fd)
+		 : through_socket(argv[1], fd);
+	printf("at %lld\n", (long long)lseek(passed, 0, SEEK_CUR));
 	own = open("file", O_RDONLY);
 	change(passed, own);
 	close(own);

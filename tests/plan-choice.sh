@@ -4,6 +4,8 @@
 # is packed, what does not stays raw, with workers or without; and it learns
 
 . tests/functions.sh
+without_sanitizer address "filters are slower than the tier, so raw is right"
+without_sanitizer thread "filters are slower than the tier, so raw is right"
 requires python3 --version
 "$top_builddir/tests/list-features" | grep '^codec *zstd *yes' >/dev/null ||
 	cannot "no zstd in this build"

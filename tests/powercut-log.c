@@ -322,6 +322,7 @@ main(int argc, char **argv)
 {
 	const struct form *form;
 	unsigned long count;
+	int status;
 	void *buf;
 
 	if (argc == 4 && !strcmp(argv[1], "unsync"))
@@ -334,7 +335,8 @@ main(int argc, char **argv)
 		die("memory");
 	if (chdir(argv[4]) < 0)
 		die(argv[4]);
-	if (!strcmp(argv[1], "write"))
-		return write_log(form, count, buf);
-	return check_log(form, count, buf);
+	status = !strcmp(argv[1], "write") ? write_log(form, count, buf)
+					   : check_log(form, count, buf);
+	free(buf);
+	return status;
 }

@@ -32,7 +32,7 @@ getdirentries dir$ dirat glob printf scanf getline getdelim
 ^(__)?f?(un)?(get|put)(c|s|w|wc|ws|char|wchar)(_unlocked)?(_chk)?$
 ^f(flush|setpos|getpos|tell|eof|error|wide|purge) rewind set(v|line)?buf
 ^__f[bflprsw] flow$ flushlbf clearerr syscall backtrace_symbols_fd ftok
-dlmopen wordexp mntent path access chroot cwd handle_at mount swapo acct
+dlmopen unshare wordexp mntent path access chroot cwd handle_at mount swapo acct
 quotactl uselib
 ^_IO_(fopen|fdopen|fclose|fread|popen)$
 WORDS

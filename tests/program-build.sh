@@ -4,6 +4,7 @@
 
 . tests/functions.sh
 . "$srcdir/program-functions.sh"
+without_sanitizer address "without optimisation gcc warns of its loops"
 requires make --version
 requires_file "$top_builddir/config.status" "not configured"
 [ "$top_srcdir" != "$top_builddir" ] ||

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int writes, opens;
@@ -29,6 +30,8 @@ write(int fd, const void *buf, size_t n)
 	ssize_t (*next)(int, const void *, size_t) = dlsym(RTLD_NEXT, "write");
 
 	writes++;
+	if (getenv("INTERPOSER_BY_NUMBER"))
+		return syscall(SYS_write, fd, buf, n);
 	return next(fd, buf, n);
 }
 

@@ -6,6 +6,7 @@
 . tests/functions.sh
 . "$srcdir/program-functions.sh"
 requires dd --version
+requires python3 --version
 requires_file "$preload" "the library is not built"
 
 cat >script <<'SCRIPT'
@@ -16,6 +17,9 @@ sort -r b -o d
 sort -S 50k -T . c -o e
 cp a f
 cat a b >>f
+python3 -c 'import mmap
+with open("f", "r+b") as f:
+	mmap.mmap(f.fileno(), 0)[7] = 7'
 rm r
 SCRIPT
 mkdir plain
@@ -49,6 +53,7 @@ both_ways "$other"
 grep -q 'opens some writes some' "$INTERPOSER_OUT" ||
 	fail "the other library saw nothing"
 unset INTERPOSER_OUT
+INTERPOSER_BY_NUMBER=1 both_ways "$other"
 
 # An allocator starts before everybody, and reads files while it does.
 found=0

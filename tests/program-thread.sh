@@ -5,6 +5,7 @@
 
 . tests/functions.sh
 . "$srcdir/program-functions.sh"
+without_sanitizer thread "its library would come late, with the drainer"
 requires_file "$preload" "the library is not built"
 
 seq 30000 | sort -R --random-source=<(yes) >numbers
@@ -55,3 +56,12 @@ for script in descriptors temporaries; do
 		same_trees
 	done
 done
+
+# A program that ends with its last thread does not wait for ours, and opens
+# files after its first one has ended.
+mkdir last
+(cd last && bare timeout 60 "$top_builddir/tests/thread-forms" first-ends) \
+	>out 2>err
+grep -qx 'the last one' out || fail "what the last thread printed is gone"
+[ "$(cat last/last)" = last ] || fail "what the last thread wrote is gone"
+[ ! -s err ] || { cat err >&2; fail "the last thread: messages"; }

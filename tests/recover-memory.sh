@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# recover-memory.sh -- a tier in memory is no place for what is fsynced
+# recover-memory.sh -- a tier in memory is no place for what is fsynced, but for
+# who says that it is to stand for persistent memory
 
 . tests/functions.sh
 unset SPILLWAY_JOB
@@ -24,3 +25,20 @@ in_tier()
 [ "$(in_tier "$scratch/disk")" = 300000 ] || fail "not in the tier on disk"
 [ "$(in_tier "$shm_dir/place")" = 0 ] || fail "in a tier that a boot empties"
 same_bytes file "$scratch/new"
+
+# It is warned of.
+if "$spillway" version --features | grep -q '^tiers.* pmem '; then
+	head -c 30000 "$scratch/new" >"$scratch/small"
+	spilled_flags=(--tiers "ram@16M pmem:$(place "$shm_dir/place")@256M")
+	spilled dd if="$scratch/small" of=file bs=64k conv=fsync status=none
+	counter_is syncs_down 0
+	export SPILLWAY_EMULATE_PMEM=1
+	for PMEM_IS_PMEM_FORCE in 0 1; do
+		export PMEM_IS_PMEM_FORCE
+		spilled dd if="$scratch/small" of=file bs=64k conv=fsync \
+			status=none 2>"$scratch/err"
+		counter_above syncs_down 0
+		grep -q W116 "$scratch/err" || fail "no warning"
+		same_bytes file "$scratch/small"
+	done
+fi

@@ -113,6 +113,7 @@ main(int argc, char **argv)
 			die("thread");
 	for (i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
+	free(t);
 	tell(threads * count);
 	return 0;
 }

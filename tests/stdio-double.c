@@ -17,6 +17,7 @@ struct description {
 };
 
 struct spw_front spw_front;
+__thread bool spw_front_outside;
 _Atomic uint32_t spw_fdtab[SPW_FD_MAX];
 struct double_counts double_counts;
 unsigned double_short;

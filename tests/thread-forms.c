@@ -237,6 +237,29 @@ cancelled_resizing(void)
 	close(fd);
 }
 
+static void *
+write_last(void *name)
+{
+	int fd;
+
+	usleep(300000);
+	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	need(write(fd, "last", 4) == 4, "write");
+	printf("the last one\n");	/* and libc ends the program */
+	return NULL;
+}
+
+static void
+first_ends(void)
+{
+	pthread_t t;
+
+	need(pthread_create(&t, NULL, write_last, (void *)"last") == 0,
+	     "thread");
+	pthread_detach(t);
+	pthread_exit(NULL);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -244,6 +267,7 @@ main(int argc, char **argv)
 		{ "small", small }, { "many", many },
 		{ "cancelled", cancelled },
 		{ "cancelled-resizing", cancelled_resizing },
+		{ "first-ends", first_ends },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)

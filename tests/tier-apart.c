@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tier-apart.c -- transfers say when they were over, however late one looks */
+/* tier-apart.c -- who carries out orders to a tier, and what is told of them;
+ * drops that fail are not forgotten */
+
+#include <errno.h>
+#include <pthread.h>
 
 #include "shm/util.h"
 #include "tests/guarded.h"
@@ -8,22 +12,58 @@
 
 enum { PUTS = 4, RAW = 5000, LATE_US = 1000000, CAPACITY = 64 << 20 };
 
-int
-main(void)
+static struct spw_tier_ops faulty;	/* bb, but for its drop */
+static _Atomic int failing;
+
+static int
+drop(struct spw_tier *tier, uint64_t place)
 {
-	char *dir = kit_directory("."), *place = realpath(dir, NULL);
-	struct spw_tier_setup setup = {
-		.place = place, .owner = "apart", .create = true,
-		.capacity = CAPACITY,
-	};
-	struct spw_transfer put[PUTS] = { { .up = false } };
+	return failing-- > 0 ? -EIO
+			     : spw_tier_by_kind("bb")->drop(tier, place);
+}
+
+static bool
+never(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+static int
+sync_now(struct spw_apart *a, struct spw_bell *b)
+{
+	int r;
+
+	CHECK(spw_apart_sync(a, (struct spw_apart_then){ 0 }));
+	while ((r = spw_apart_synced(a)) == -EINPROGRESS)
+		spw_bell_wait(b, 1000);
+	return r;
+}
+
+static int
+count(void *arg, const struct spw_tier_found *f)
+{
+	(void)f;
+	++*(unsigned *)arg;
+	return 0;
+}
+
+static unsigned
+objects(struct spw_apart *a)
+{
+	unsigned n = 0;
+
+	CHECK(!spw_apart_list(a, count, &n));
+	return n;
+}
+
+/* A transfer says when it was over, however late one looks. */
+static void
+tell_when(struct spw_apart *a, struct spw_transfer *put)
+{
 	int64_t began = spw_now_ns(), before;
 	unsigned seen = 0;
-	struct spw_apart *a;
-	struct spw_bell *b;
 
-	CHECK(place && !spw_bell_new(&b));
-	CHECK(!spw_apart_open(b, spw_tier_by_kind("bb"), &setup, &a));
 	for (unsigned i = 0; i < PUTS; i++) {
 		put[i].buf = kit_buffer();
 		put[i].len = kit_make(put[i].buf, i + 1, RAW);
@@ -36,9 +76,198 @@ main(void)
 		free(x->buf);
 	}
 	CHECK(seen == PUTS);
+}
+
+/* Two drops fail, one of them again when it is tried with a sync. */
+static void
+drop_again(struct spw_apart *a, struct spw_bell *b,
+	   const struct spw_transfer *put)
+{
+	CHECK(!sync_now(a, b) && objects(a) == PUTS);
+	failing = 3;
+	spw_apart_drop(a, put[0].place);
+	spw_apart_drop(a, put[1].place);
+	CHECK(sync_now(a, b) == -EIO && objects(a) == PUTS - 1);
+	CHECK(!sync_now(a, b) && objects(a) == PUTS - 2);
+}
+
+static void
+orders_are_carried_out(struct spw_bell *b)
+{
+	char *dir = kit_directory("."), *place = realpath(dir, NULL);
+	struct spw_tier_setup setup = {
+		.place = place, .owner = "apart", .create = true,
+		.capacity = CAPACITY,
+	};
+	struct spw_transfer put[PUTS] = { { .up = false } };
+	struct spw_apart *a;
+
+	faulty = *spw_tier_by_kind("bb");
+	faulty.drop = drop;
+	CHECK(place);
+	CHECK(!spw_apart_open(b, &faulty, &setup, never, NULL, &a));
+	tell_when(a, put);
+	drop_again(a, b, put);
 	CHECK(!spw_apart_close(a, true));
-	spw_bell_free(b);
 	free(place);
 	kit_remove(dir);
+}
+
+/* A tier that does as it is told here. */
+static struct spw_tier tier;
+static struct spw_transfer *kept;
+static int put_err, sync_err;
+static bool prompt;
+static pthread_t put_by, sync_by;
+
+static int
+fake_open(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
+{
+	(void)setup;
+	*ret_tier = &tier;
+	return 0;
+}
+
+static int
+fake_submit(struct spw_tier *t, struct spw_transfer *x)
+{
+	(void)t;
+	put_by = pthread_self();
+	x->err = put_err;
+	x->next = kept;
+	kept = x;
+	return 0;
+}
+
+static struct spw_transfer *
+fake_reap(struct spw_tier *t, bool wait)
+{
+	struct spw_transfer *x = kept;
+
+	(void)t;
+	(void)wait;
+	if (x)
+		kept = x->next;
+	return x;
+}
+
+static bool
+fake_is_prompt(const struct spw_tier *t)
+{
+	(void)t;
+	return prompt;
+}
+
+static int
+fake_sync(struct spw_tier *t)
+{
+	(void)t;
+	sync_by = pthread_self();
+	return sync_err;
+}
+
+static void
+fake_space(struct spw_tier *t, struct spw_tier_space *ret_space)
+{
+	(void)t;
+	*ret_space = (struct spw_tier_space){ .capacity = CAPACITY };
+}
+
+static int
+fake_close(struct spw_tier *t, bool discard)
+{
+	(void)t;
+	(void)discard;
+	return 0;
+}
+
+static const struct spw_tier_ops fake = {
+	.kind = "fake", .open = fake_open, .submit = fake_submit,
+	.reap = fake_reap, .is_prompt = fake_is_prompt, .sync = fake_sync,
+	.sync_waits = true, .space = fake_space, .close = fake_close,
+};
+
+static unsigned answers;
+
+static void
+answer(void *arg)
+{
+	CHECK(!pthread_equal(pthread_self(), *(pthread_t *)arg));
+	answers++;
+}
+
+/* A put and a sync that end like that: whether the thread answered. */
+static bool
+answers_after(struct spw_bell *b, struct spw_apart *a, int put, int sync)
+{
+	pthread_t me = pthread_self();
+	const struct spw_apart_then then = { answer, &me };
+	struct spw_transfer x = { .len = 1 };
+	unsigned before = answers;
+	bool done;
+
+	put_err = put;
+	sync_err = sync;
+	spw_apart_move(a, &x, true);
+	CHECK(spw_apart_sync(a, then));
+	while (spw_apart_synced(a) == -EINPROGRESS)
+		spw_bell_wait(b, SPW_APART_MS);
+	CHECK(spw_apart_synced(a) == sync);
+	done = spw_apart_recall(a);
+	CHECK(answers == before + done);
+	CHECK(spw_apart_reap(a) == &x && x.err == put && !spw_apart_reap(a));
+	CHECK(!spw_apart_recall(a));
+	return done;
+}
+
+/* The thread of a tier answers for it, if all is well and no sooner. */
+static void
+good_syncs_are_answered(struct spw_bell *b, struct spw_apart *a)
+{
+	CHECK(answers_after(b, a, 0, 0));
+	CHECK(!answers_after(b, a, -EIO, 0));
+	(void)answers_after(b, a, 0, 0);	/* who knows whose it was */
+	CHECK(answers_after(b, a, 0, 0));
+	CHECK(!answers_after(b, a, 0, -EIO));
+	CHECK(answers_after(b, a, 0, 0));
+	CHECK(!pthread_equal(put_by, pthread_self()) &&
+	      !pthread_equal(sync_by, pthread_self()));
+}
+
+/* A tier that waits for nothing is called by who gives the orders, once its
+ * thread has nothing to do. */
+static void
+memory_is_written_at_once(struct spw_apart *a)
+{
+	struct spw_transfer x = { .len = 1 };
+	bool mine = false;
+
+	put_err = sync_err = 0;
+	prompt = true;
+	while (!mine) {
+		spw_apart_move(a, &x, false);
+		while (!spw_apart_reap(a))
+			usleep(1000);
+		mine = pthread_equal(put_by, pthread_self());
+	}
+	CHECK(spw_apart_sync(a, (struct spw_apart_then){ 0 }));
+	CHECK(spw_apart_synced(a) == 0);
+	CHECK(pthread_equal(sync_by, pthread_self()));
+}
+
+int
+main(void)
+{
+	const struct spw_tier_setup setup = { .capacity = CAPACITY };
+	struct spw_apart *a;
+	struct spw_bell *b;
+
+	CHECK(!spw_bell_new(&b));
+	orders_are_carried_out(b);
+	CHECK(!spw_apart_open(b, &fake, &setup, never, NULL, &a));
+	good_syncs_are_answered(b, a);
+	memory_is_written_at_once(a);
+	CHECK(!spw_apart_close(a, true));
+	spw_bell_free(b);
 	return 0;
 }

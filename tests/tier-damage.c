@@ -372,10 +372,12 @@ test_removed_early(void)
 static void
 run(const char *name, void (*test)(void))
 {
-	place = kit_directory(".");
+	char *made_as = kit_directory(".");
+
+	CHECK(made_as);
+	place = realpath(made_as, NULL);
 	CHECK(place);
-	place = realpath(place, NULL);
-	CHECK(place);
+	free(made_as);
 	printf("%s: %s\n", kind, name);
 	fflush(stdout);
 	test();

@@ -23,6 +23,15 @@ __lsan_default_suppressions(void)
 	return "leak:libtiledb";
 }
 
+/* Nor are its threads and locks watched; read by the thread sanitizer. */
+__attribute__((visibility("default"))) const char *
+__tsan_default_suppressions(void)
+{
+	return "called_from_lib:libtiledb\n"
+	       "thread:libtiledb\n"
+	       "mutex:std::condition_variable::wait";
+}
+
 static struct spw_tiledb lib;
 static const struct spw_tdb_api *api = &lib.api;
 static spw_tdb_ctx_t *ctx;

@@ -3,6 +3,7 @@
 # twin-append-cut.sh -- a log that is cut while another process appends to it
 
 . tests/functions.sh
+checked_front
 
 plain "$top_builddir/tests/append-cut" >plain.out
 spilled "$top_builddir/tests/append-cut" >spilled.out ||

@@ -3,6 +3,7 @@
 # twin-append-extend.sh -- a file grows by position while others append
 
 . tests/functions.sh
+checked_front
 
 plain "$top_builddir/tests/append-extend" >plain.out
 spilled "$top_builddir/tests/append-extend" >spilled.out ||

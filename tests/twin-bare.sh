@@ -41,6 +41,25 @@ done
 ! compgen -G "$shm_dir/*/bare-thread*" >/dev/null ||
 	fail "thread: left behind: $(ls "$shm_dir"/*)"
 
+# Programs that write nothing have no drainer, and leave no segment either.
+SPILLWAY_JOB=bare-reader bare cat a/sorted | cmp - a/sorted
+! compgen -G "$shm_dir/*/bare-reader*" >/dev/null ||
+	fail "reader: left behind: $(ls "$shm_dir"/*)"
+
+# Who comes while the last one takes it along makes a new one.
+mkdir b-crowd
+crowd()
+{
+	for ((i = 0; i < 40; i++)); do
+		SPILLWAY_JOB=bare-crowd SPILLWAY_DRAINER=thread \
+			bare cp a/sorted b-crowd/$1
+		cmp a/sorted b-crowd/$1
+	done
+}
+for i in 1 2 3 4; do crowd $i & done >crowd.out 2>&1
+wait
+[ ! -s crowd.out ] || { sort crowd.out | uniq -c; fail "crowd: said that"; }
+
 # The agent leaves when there is nothing left to do, with the segment.
 for i in $(seq 200); do
 	compgen -G "$shm_dir/*/bare-agent.seg" >/dev/null || break

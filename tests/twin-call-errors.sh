@@ -3,13 +3,17 @@
 # twin-call-errors.sh -- calls with bad arguments fail as they always do
 
 . tests/functions.sh
+checked_front
 
 mkdir a
 (cd a && plain "$top_builddir/tests/call-errors") >plain.out
 rm a/loop
-for delay in 10s 1ms; do
+mkdir nvme
+for delay in 10s 1ms 20s; do
 	mkdir b-$delay
 	spilled_flags=(--drain-delay $delay)
+	[ $delay != 20s ] ||		# where a tier answers fsync
+		spilled_flags+=(--tiers "ram@64M nvme:$(place "$here/nvme")@64M")
 	(cd b-$delay && spilled "$top_builddir/tests/call-errors") >spilled.out
 	counter_above writes_absorbed 1000
 	counter_above reads_served 1000

@@ -3,6 +3,7 @@
 # twin-crowd.sh -- several processes and threads on one file
 
 . tests/functions.sh
+checked_front
 
 # twin MINIMUM BEHAVIOUR [NUMBER]: the same words and the same files, and at
 # least so many bytes through the segment.

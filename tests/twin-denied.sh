@@ -3,6 +3,7 @@
 # twin-denied.sh -- where system calls or locked memory are forbidden
 
 . tests/functions.sh
+requires python3 --version
 
 deny=$top_builddir/tests/deny
 mkdir a
@@ -35,3 +36,37 @@ counter_above bytes_absorbed 3000000
 twin new-calls "$deny" statx,memfd_create,copy_file_range
 twin memlock bash -c 'ulimit -l 0; exec "$@"' -
 counter_above bytes_absorbed 3000000
+
+# The library of this one would come late, with the drainer.
+[[ ,$sanitizers, != *,thread,* ]] || exit 0
+
+# A drain thread among the program's own descriptors: it closes none of a file
+# on which the program may have a lock.
+cat >locked.py <<'PROGRAM'
+import fcntl, os, sys
+f = open("locked", "wb", buffering=0)
+os.fchmod(f.fileno(), 0o755)	# whose home is closed when it is reached
+fcntl.lockf(f, fcntl.LOCK_EX)
+for i in range(3):
+    f.write(b"x" * 100000)
+    os.fsync(f.fileno())
+    pid = os.fork()
+    if pid == 0:
+        try:
+            fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os._exit(1)
+        except OSError:
+            os._exit(0)
+    if os.waitpid(pid, 0)[1]:
+        sys.exit("the lock is gone")
+PROGRAM
+for calls in none unshare unshare,close_range; do
+	mkdir "thread-$calls"
+	(cd "thread-$calls" && LD_PRELOAD=$preload SPILLWAY_INCLUDE=$PWD \
+		SPILLWAY_JOB=${calls/,/-} SPILLWAY_DRAINER=thread \
+		"$deny" $calls python3 ../locked.py) 2>thread.err ||
+		{ cat thread.err; fail "without $calls"; }
+	[ ! -s thread.err ] || { cat thread.err; fail "$calls: says"; }
+	[ "$(wc -c <"thread-$calls/locked")" = 300000 ] ||
+		fail "without $calls: size"
+done

@@ -3,6 +3,8 @@
 # twin-exec.sh -- a new image finds its files, with us or without
 
 . tests/functions.sh
+without_sanitizer thread "its options are lost where an environment is new"
+checked_front
 
 # A reader that nothing can be loaded into, if this compiler makes one.
 cat >cat.c <<'SOURCE'

@@ -3,6 +3,7 @@
 # twin-few-descriptors.sh -- no descriptor left to look for the drainer with
 
 . tests/functions.sh
+checked_front
 slow_mount latency=120
 
 # Who waits for more than 100 ms looks whether there is a drainer.

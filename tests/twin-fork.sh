@@ -3,8 +3,9 @@
 # twin-fork.sh -- children of every kind share positions and see the bytes
 
 . tests/functions.sh
+checked_front
 
-for form in fork _Fork syscall vfork vfork-signal daemon forkpty atfork \
-	clone readers threads tree; do
+for form in fork _Fork syscall vfork daemon forkpty atfork clone readers \
+	tree steps; do
 	twin_forms "$top_builddir/tests/fork-forms" $form
 done

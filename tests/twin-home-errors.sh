@@ -4,6 +4,7 @@
 # the bytes get there when it is well again
 
 . tests/functions.sh
+checked_front
 slow_mount
 cd "$scratch/slow"
 control=$scratch/slow/.slowfs-control

@@ -3,6 +3,7 @@
 # twin-many-files.sh -- very many files, one after the other and at once
 
 . tests/functions.sh
+checked_front
 
 files=5000
 open=2000

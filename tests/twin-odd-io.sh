@@ -3,10 +3,11 @@
 # twin-odd-io.sh -- holes, allocation, flags, vectors, counts and limits
 
 . tests/functions.sh
+checked_front
 
 odd=$top_builddir/tests/odd-io
 for behaviour in holes allocation flags vectors counts limits descriptors \
-	attributes; do
+	attributes handles; do
 	for delay in 10s 1ms; do
 		rm -rf a b
 		mkdir a b

@@ -4,6 +4,7 @@
 # receipt says why the kernel served them
 
 . tests/functions.sh
+checked_front
 
 # twin BEHAVIOUR [REASON]
 twin()

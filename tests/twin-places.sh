@@ -126,11 +126,12 @@ twin()
 root=
 [ "$(id -u)" != 0 ] || root=yes
 twin user
-if [ -n "$root" ] && setpriv --reuid 65534 --clear-groups \
-	python3 -c 'open("places.py")' 2>/dev/null; then
+nobody=(env "PATH=/usr/bin:/bin" setpriv --reuid 65534 --clear-groups)
+if [ -n "$root" ] &&
+	"${nobody[@]}" python3 -c 'open("places.py")' 2>/dev/null; then
 	root=
 	chmod 0777 "$scratch" "$scratch/home" "$shm_dir" "$scratch/state"
 	touch "$receipt"
 	chmod 0666 "$receipt"
-	twin nobody setpriv --reuid 65534 --clear-groups
+	twin nobody "${nobody[@]}"
 fi

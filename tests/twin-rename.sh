@@ -3,6 +3,7 @@
 # twin-rename.sh -- bytes go where the file went: renamed, swapped or linked
 
 . tests/functions.sh
+checked_front
 
 forms=$top_builddir/tests/name-forms
 mkdir a

@@ -15,4 +15,10 @@ for form in init mem params mmap setup; do
 	diff -u plain.out spilled.out || fail "$form"
 	grep -q '"io_uring"' "$receipt" || fail "$form: no reason told"
 	counter_is writes_absorbed 1
+
+	# A library that was loaded with one that only it uses.
+	plain "$top_builddir/tests/ring-forms" $form "$double" >plain.out
+	spilled "$top_builddir/tests/ring-forms" $form "$double" >spilled.out
+	diff -u plain.out spilled.out || fail "$form, loaded later"
+	grep -q '"io_uring"' "$receipt" || fail "$form: no reason told"
 done

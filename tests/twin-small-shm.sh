@@ -76,10 +76,56 @@ grep -q 'takes only 1.* MiB, .* has [23].* MiB free' spilled.err ||
 bare nearly-full "$small"
 grep -q 'takes only .*\[W152\]' spilled.err || fail "$(cat spilled.err)"
 # Its agent leaves when it was idle for long, and its memory is free again.
-for i in {1..200}; do
+for i in {1..1200}; do
 	compgen -G "$small/spillway.*/*.seg" >/dev/null || break
 	sleep 0.05
 done
-head -c 4M /dev/zero >>"$small/others" 2>/dev/null || :
+for i in {1..10}; do			# the agent itself goes a moment later
+	head -c 4M /dev/zero >>"$small/others" 2>/dev/null || :
+	sleep 0.1
+done
 SPILLWAY_JOB=no-room bare full "$small"
 fails_with 125 "$spillway" run -- true
+
+# Others fill it when a segment is there already: what it has not reserved is
+# not touched, by the program, the agent or the commands.
+rm "$small/others"
+mount -o remount,size=256m "$small"
+cat >filling <<'SCRIPT'
+exec 3>c
+head -c 300M /dev/zero >"$1" 2>/dev/null
+echo one >&3
+(echo two) >&3
+sync
+/bin/echo three >&3
+seq 10000 >b
+[ $(stat -c %s c b | paste -sd,) = 14,48894 ]
+SCRIPT
+for drainer in agent thread; do
+	rm -f c b
+	SPILLWAY_JOB=filling SPILLWAY_TIERS=ram@200M LD_PRELOAD=$preload \
+		SPILLWAY_INCLUDE=$scratch/home SPILLWAY_DRAINER=$drainer \
+		bash filling "$small/others" || fail "filling, $drainer: $?"
+	for command in 'status --why' 'drain --wait'; do	# 3: it is gone
+		"$spillway" $command filling >/dev/null 2>&1 || [ $? = 3 ]
+	done
+	printf '%s\n' one two three | cmp - c
+	seq 10000 | cmp - b
+	rm "$small/others"
+done
+
+# None at all keeps nobody from working who did not say where it is.
+without()
+{
+	unshare -m bash -c "$1"' && exec "$@"' - env -u SPILLWAY_SHM_DIR "${@:2}"
+}
+no_shm='mount -t tmpfs -o ro none /dev/shm'
+for lack in "$no_shm" 'umount -l /proc'; do
+	rm -f d
+	without "$lack" "$spillway" run -- bash -c 'seq 100 >d; exit 7' \
+		2>spilled.err && fail "lost the status" || [ $? = 7 ]
+	seq 100 | cmp - d
+	[ "$(grep -c 'without Spillway' spilled.err)" = 1 ] ||
+		fail "not said once: $(cat spilled.err)"
+done
+fails_with 125 without "$no_shm" "$spillway" run --shm-dir /dev/shm -- true

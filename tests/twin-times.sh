@@ -3,6 +3,7 @@
 # twin-times.sh -- a time that was set is shown at once and is there at the end
 
 . tests/functions.sh
+checked_front
 
 forms=$top_builddir/tests/time-forms
 plain "$forms" a.dat >plain.out

@@ -35,3 +35,14 @@ counter_above bytes_absorbed 5000000
 [ "$(counter bytes_home)" -lt 1000000 ] ||
 	fail "$(counter bytes_home) bytes of removed files went home"
 counter_is bytes_undrained 0
+
+# What a tier has of a file that was removed goes with the run.
+tier=$(place "$scratch/tier")
+mkdir "$scratch/tier"
+for how in 'rm f' 'mv f g; >h; mv h g'; do
+	"$spillway" run --tiers "ram@16M nvme:$tier@64M" --receipt "$receipt" \
+		-- bash -c "dd if=/dev/zero of=f bs=10k count=3 conv=fsync \
+			status=none; $how"
+	counter_above syncs_down 0
+	[ -z "$(ls "$scratch/tier")" ] || fail "$how: the tier still has it"
+done

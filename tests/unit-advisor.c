@@ -44,7 +44,7 @@ add(struct spw_advisor *a, uint64_t capacity, double bw,
 {
 	CHECK(spw_advisor_add(a, &(struct spw_monitored){
 		.capacity = capacity, .write_bw = bw, .read_bw = bw,
-		.latency = 1e-4, .choices = spw_advisor_choices(a, pin),
+		.latency = 1e-4, .choices = spw_advisor_choices(a, pin, false),
 	}) >= 0);
 }
 
@@ -104,7 +104,7 @@ test_kinds(void)
 {
 	struct spw_advisor *a = advisor(&async, NULL, NULL);
 
-	add(a, UINT64_MAX, 20e6, NULL);
+	add(a, UINT64_MAX, 2e6, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(data_classes); i++) {
 		const struct data_class *c = &data_classes[i];
 		struct spw_advice advice;
@@ -129,6 +129,33 @@ test_kinds(void)
 	spw_advisor_free(a);
 }
 
+/* Of a sample that shrinks to nothing most of the time is for getting ready: a
+ * codec that is slower at that is not ruled out.
+ */
+static void
+test_zeros(void)
+{
+	struct spw_advisor *a = advisor(&async, NULL, NULL);
+	struct spw_advice advice;
+	uint64_t stored;
+
+	if (!spw_codec_by_id(SPW_CODEC_ZSTD)) {
+		spw_advisor_free(a);
+		return;
+	}
+	CHECK(!spw_advisor_add(a, &(struct spw_monitored){
+		.capacity = UINT64_MAX, .write_bw = 60e6, .read_bw = 60e6,
+		.choices = SPW_CHOICES_ALL,
+	}));
+	fill("zeros", 1);
+	advice = ask(a, 1);
+	stored = store(&advice.piece[0]);
+	printf("zeros: codec %u stores %llu bytes\n",
+	       advice.piece[0].pack.codec, (unsigned long long)stored);
+	CHECK(stored < 2048);		/* lz4: 4200 */
+	spw_advisor_free(a);
+}
+
 /* Trials are for the first of a class; later ones know. */
 static void
 test_trials(void)
@@ -145,6 +172,50 @@ test_trials(void)
 	CHECK(tried > 0 && tried < 5);
 	advice = ask(a, 2);
 	CHECK(!advice.tried && advice.piece[0].choice);
+	spw_advisor_free(a);
+}
+
+/* Noise in the middle does not hide what can be made of the rest. */
+static void
+test_mixed(void)
+{
+	struct spw_advisor *a = advisor(&async, NULL, NULL);
+	uint8_t *middle = malloc(BLOCK / 4);
+
+	add(a, UINT64_MAX, 20e6, NULL);
+	fill("random", 1);
+	CHECK(middle);
+	memcpy(middle, data, BLOCK / 4);
+	fill("table", 1);
+	memcpy(data + BLOCK / 8 * 3, middle, BLOCK / 4);
+	CHECK(ask(a, 1).piece[0].choice);
+	free(middle);
+	spw_advisor_free(a);
+}
+
+/* A tier is slower than it was said to be: what was not worth a trial is. */
+static void
+test_slower(void)
+{
+	struct spw_advisor *knew = advisor(&async, NULL, NULL);
+	struct spw_advisor *a = advisor(&async, NULL, NULL);
+	const int64_t ms = 1000000;
+	uint64_t want, stored;
+
+	add(knew, UINT64_MAX, 10e6, NULL);
+	add(a, UINT64_MAX, 2e9, NULL);
+	fill("table", 1);
+	want = ask(knew, 1).piece[0].expected.stored;
+	CHECK(ask(a, 1).piece[0].expected.stored > want * 5 / 4);
+	for (int64_t i = 1; i <= 8; i++)
+		spw_monitor_done(spw_advisor_monitor(a), 0, SPW_MONITOR_WRITE,
+				 BLOCK, i * 1000 * ms, (i * 1000 + 105) * ms,
+				 0);
+	stored = ask(a, 1).piece[0].expected.stored;
+	printf("on a slow tier %ju, known before %ju\n", (uintmax_t)stored,
+	       (uintmax_t)want);
+	CHECK(stored <= want * 21 / 20);
+	spw_advisor_free(knew);
 	spw_advisor_free(a);
 }
 
@@ -213,6 +284,30 @@ test_pin(void)
 	fill("random", 1);
 	CHECK(!ask(a, 2).piece[0].choice);
 	spw_advisor_free(a);
+}
+
+/* A tier without filters packs numbers as they are, pinned or not. */
+static void
+test_plain(void)
+{
+	const struct spw_codec_choice pin = { SPW_CODEC_LZ4, 1, 0 };
+
+	for (int pinned = 0; pinned < 2; pinned++) {
+		struct spw_advisor *a =
+			advisor(&async, NULL, pinned ? &pin : NULL);
+		struct spw_advice advice;
+
+		CHECK(spw_advisor_add(a, &(struct spw_monitored){
+			.capacity = UINT64_MAX, .write_bw = 1e6,
+			.read_bw = 1e6, .choices = spw_advisor_choices(
+				a, pinned ? &pin : NULL, true),
+		}) >= 0);
+		fill("i64 clock", 1);
+		advice = ask(a, 1);
+		CHECK(!advice.piece[0].pack.filter);
+		CHECK(pinned || advice.piece[0].choice);
+		spw_advisor_free(a);
+	}
 }
 
 /* Who wants space gets it, from the next question on. */
@@ -318,10 +413,14 @@ main(void)
 	data = malloc(BLOCK);
 	CHECK(data && !spw_packer_new(&packer));
 	test_kinds();
+	test_zeros();
 	test_trials();
+	test_mixed();
+	test_slower();
 	test_tiers();
 	test_split();
 	test_pin();
+	test_plain();
 	test_weights();
 	test_learn();
 	test_seed();

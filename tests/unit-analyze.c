@@ -5,6 +5,8 @@
 
 #include "tests/analyze-data.h"
 
+#include <stdbool.h>
+
 #define LARGEST ((size_t)1 << 20)
 #define ROUNDS 60
 
@@ -140,6 +142,14 @@ test_formats(void)
 		seen |= 1u << files[i].format;
 	}
 	CHECK(seen == (1u << SPW_FORMATS) - 1);
+	for (i = 256; i <= 4096; i *= 2) {
+		uint8_t *p = guarded_buf(&block, 65536);
+
+		memset(p, ' ', 65536);
+		memcpy(p + i, "\x89HDF\r\n\x1a\n", 8);
+		CHECK((analyze(65536, 0, NULL).format == SPW_FORMAT_HDF5) ==
+		      (i >= 512 && i <= 2048));
+	}
 }
 
 /* What is known beats what is seen. */
@@ -191,6 +201,104 @@ test_zeros(void)
 	CHECK(spw_traits_key(&a) == spw_traits_key(&b));
 }
 
+/* Records of floats and nothing else: places in a box and velocities, or
+ * fields each of a size of its own.  Several of them in one are as good.
+ */
+static void
+fill_fields(uint8_t *p, size_t n, unsigned int width, unsigned int fields,
+	    bool is_box, uint64_t *seed)
+{
+	for (size_t i = 0; i < n / width; i++) {
+		unsigned int k = i % fields;
+		double v = is_box ? k < fields / 2 ? unit(seed)
+						   : 300 * normal(seed)
+				  : pow(10, 2 * k) * (1 + normal(seed));
+		float f = (float)v;
+
+		if (width == 4)
+			memcpy(p + i * 4, &f, 4);
+		else
+			memcpy(p + i * 8, &v, 8);
+	}
+}
+
+static void
+test_records(void)
+{
+	static const struct { unsigned int width, fields; bool is_box; } r[] = {
+		{ 8, 6, true }, { 4, 6, true }, { 8, 4, false },
+		{ 4, 3, false }, { 4, 5, false }, { 8, 7, false },
+	};
+	uint64_t seed = 17;
+
+	for (size_t i = 0; i < ARRAY_LEN(r); i++) {
+		const unsigned int stride = r[i].width * r[i].fields;
+		int right = 0;
+
+		for (int k = 0; k < ROUNDS; k++) {
+			struct spw_traits t;
+
+			fill_fields(guarded_buf(&block, 65536), 65536,
+				    r[i].width, r[i].fields, r[i].is_box,
+				    &seed);
+			t = analyze(65536, 4096, NULL);
+			right += t.kind == SPW_DATA_FLOAT &&
+				 t.width == r[i].width && t.stride &&
+				 t.stride % stride == 0;
+		}
+		printf("floats of %-6u %3d%%\n", stride, right * 100 / ROUNDS);
+		CHECK(right * 100 >= 80 * ROUNDS);
+	}
+}
+
+/* Text need not have blanks, nor be English. */
+static void
+test_text(void)
+{
+	static const char *const some[] = {
+		"{\"id\":17,\"name\":\"pump\",\"ok\":true,\"v\":0.8127},",
+		"ACGTTGCATGCCGATTAGC", "c2FtcGxlIG9mIGJhc2U2NA", "6fd3e2b17a90",
+		"\xd1\x82\xd0\xb5\xd0\xba\xd1\x81\xd1\x82 1 ",
+		"\xe6\x96\x87\xe5\xad\x97\xef\xbc\x8c\xe5\xad\x98 2",
+	};
+	uint8_t *p = guarded_buf(&block, 65536);
+	uint64_t seed = 19;
+
+	for (size_t i = 0; i < ARRAY_LEN(some); i++) {
+		size_t at = 0, k;
+
+		/* letters left out, so that it is no pattern */
+		while (at < 65536)
+			for (k = 0; some[i][k] && at < 65536; k++)
+				if (some[i][k] & 0x80 || draw(&seed) % 9)
+					p[at++] = (uint8_t)some[i][k];
+		CHECK(analyze(65536, 4096, NULL).kind == SPW_DATA_TEXT);
+	}
+}
+
+/* Numbers of 16 bits whose high byte is one of two dozen. */
+static void
+test_faint(void)
+{
+	uint8_t *p = guarded_buf(&block, 65536);
+	uint64_t seed = 23;
+	int right = 0;
+
+	for (int k = 0; k < ROUNDS; k++) {
+		struct spw_traits t;
+
+		for (size_t i = 0; i < 65536; i += 2) {
+			int16_t v = (int16_t)((int)(draw(&seed) % 6001) - 3000);
+
+			memcpy(p + i, &v, 2);
+		}
+		t = analyze(65536, 4096, NULL);
+		right += t.kind == SPW_DATA_INTEGER && t.width == 2;
+	}
+	printf("16 bits, faint   %3d%%\n", right * 100 / ROUNDS);
+	CHECK(right * 100 >= 90 * ROUNDS);
+}
+
 /* Numbers that hardly move are told from those that jump. */
 static void
 test_steps(void)
@@ -235,6 +343,9 @@ main(void)
 	test_labels();
 	test_zeros();
 	test_steps();
+	test_records();
+	test_text();
+	test_faint();
 	test_lengths();
 	test_classes();
 	guarded_free(&block);

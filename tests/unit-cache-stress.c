@@ -15,7 +15,6 @@
  *
  * unit-cache-stress [SECONDS [SEED [DIRECTORY]]]; SPILLWAY_CHECK_LONG=1 means
  * a minute.
- * For ThreadSanitizer: tests/unit-cache-stress.tsan names what is meant.
  */
 #include <errno.h>
 #include <fcntl.h>

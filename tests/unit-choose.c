@@ -116,7 +116,8 @@ cost_of(const struct instance *in, unsigned l, unsigned c, uint64_t k)
 	double put = (double)keep / t->write_bw;
 	double get = (double)keep / t->read_bw;
 	double wait = t->queue / t->write_bw;
-	double busy = in->overlap ? fmax(pack, put) : pack + put;
+	double busy = in->overlap ? fmax(pack, put) + SPW_SHADED * pack
+				  : pack + put;
 
 	if (!t->available || !(t->choices >> c & 1) || keep > t->free ||
 	    (c && keep >= k * 4096) || isinf(pack))

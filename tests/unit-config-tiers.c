@@ -102,6 +102,8 @@ test_accepted(void)
 	SAME(read_back("redis://host"), "redis [host] 0/0/0  -");
 	SAME(read_back("tiledb:///lustre/prj/arr+zstd=5"),
 	     "tiledb [/lustre/prj/arr] 0/0/0 zstd 5");
+	SAME(read_back("bb:/bb/x@2T+filter=none+zstd=6"),
+	     "bb [/bb/x] 1/0/2199023255552 zstd 6 filter=none");
 	SAME(read_back("s3://lab/run42+zstd=6+region=eu-west-1"
 		       "+endpoint=https://s3.example.org:9000/x"),
 	     "s3 [lab/run42] 0/0/0 zstd 6"
@@ -147,6 +149,9 @@ test_refused(void)
 		{ "redis://h:p/0", SPW_E180 }, { "s3://", SPW_E180 },
 		{ "s3:///x", SPW_E180 }, { "s3://b@50%", SPW_E180 },
 		{ "s3://b+region=a+region=b", SPW_E180 },
+		{ "nvme:/a+filter=none+filter=auto", SPW_E180 },
+		{ "nvme:/a+filter=shuffle", SPW_E189 },
+		{ "s3://b+filter=none", SPW_E188 },
 		{ "nvm:/a", SPW_E181 }, { "RAM", SPW_E181 },
 		{ ":x", SPW_E181 }, { "@2G", SPW_E181 }, { "+", SPW_E181 },
 		{ "nvme:scratch", SPW_E183 }, { "nvme:~/x", SPW_E183 },
@@ -233,7 +238,7 @@ static struct spw_dirs include, exclude;
 static int
 check_on(const char *text, uint64_t memory, uint64_t group)
 {
-	struct spw_machine m = { memory, group };
+	struct spw_machine m = { memory, group, SPW_UNLIMITED };
 	struct spw_tierspec_where where = {
 		.shm_dir = "/dev/shm", .include = &include,
 		.exclude = &exclude, .machine = &m,

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -98,7 +99,9 @@ test_many(void)
 			off += len;
 		}
 		if (n == SPW_RING_DEPTH) {
-			ios[n] = ios[0];
+			ios[n] = (struct spw_io) {
+				.kind = SPW_IO_FDATASYNC, .fd = fd,
+			};
 			CHECK(spw_ring_submit(ring, &ios[n]) == -EAGAIN);
 		}
 		for (i = 0; i < n; i++) {
@@ -212,6 +215,45 @@ test_buffers(void)
 }
 
 /* A child of the program knows nothing of the ring, and does it no harm. */
+static void *
+call_late(void *arg)
+{
+	usleep(20000);
+	spw_ring_call(arg);
+	return NULL;
+}
+
+/* Who waits comes back for a call, made before or meanwhile, and for what is
+ * over; a call is no answer to who wants a request to end. */
+static void
+test_calls(void)
+{
+	struct spw_io io = {
+		.kind = SPW_IO_WRITE, .fd = fd, .buf = model, .len = 4096,
+	}, *over;
+	pthread_t caller;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		CHECK(!pthread_create(&caller, NULL, call_late, ring));
+		CHECK(!spw_ring_wait(ring));
+		CHECK(!pthread_join(caller, NULL));
+	}
+	spw_ring_call(ring);
+	CHECK(!spw_ring_wait(ring));
+	for (i = 0; i < 3; i++) {
+		CHECK(spw_ring_submit(ring, &io) == 0);
+		spw_ring_call(ring);
+		do
+			over = spw_ring_wait(ring);
+		while (!over);
+		CHECK(over == &io && !io.err);
+		CHECK(spw_ring_submit(ring, &io) == 0);
+		spw_ring_call(ring);
+		CHECK(spw_ring_reap(ring, true) == &io && !io.err);
+	}
+}
+
 static void
 test_fork(void)
 {
@@ -280,9 +322,10 @@ read_status(const char *task, const char *key, char *ret_value, size_t room)
 	return found;
 }
 
-/* Threads of ours have a name and leave signals to the program. */
-static void
-test_threads(void)
+/* Threads of ours have a name and leave signals to the program. Returns how
+ * many have it. */
+static unsigned
+look_at_threads(void)
 {
 	unsigned ours = 0;
 	struct dirent *e;
@@ -294,14 +337,25 @@ test_threads(void)
 		if (!read_status(e->d_name, "Name:\t", text, sizeof(text)) ||
 		    strcmp(text, "spw-io\n"))
 			continue;
-		ours++;
-		CHECK(read_status(e->d_name, "SigBlk:\t", text, sizeof(text)));
+		if (!read_status(e->d_name, "SigBlk:\t", text, sizeof(text)))
+			continue;	/* one that has just ended */
 		/* All but those that cannot be, and two of the C library's. */
 		CHECK((strtoull(text, NULL, 16) | 0x180040100) ==
 		      0xffffffffffffffff);
+		ours++;
 	}
 	closedir(d);
-	CHECK(ours == 4);
+	return ours;
+}
+
+/* They take their name themselves, and are seen until the kernel has done
+ * with them. */
+static void
+test_threads(void)
+{
+	for (int i = 0; i < 1000 && look_at_threads() != 4; i++)
+		usleep(10000);
+	CHECK(look_at_threads() == 4);
 }
 
 static void
@@ -318,6 +372,7 @@ run(bool threads, size_t at_once)
 	else if (at_once > 8192)
 		test_cut_link();
 	test_buffers();
+	test_calls();
 	test_fork();
 	test_leave();
 	end();

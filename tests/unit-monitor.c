@@ -115,6 +115,32 @@ test_overlap(void)
 	spw_monitor_free(m);
 }
 
+/* The same, where the four end at one stroke, as far as one can see, and with
+ * them some that are next to nothing.
+ */
+static void
+test_stroke(void)
+{
+	struct spw_monitor *m = one_tier(&plain);
+	int64_t each = (int64_t)(1e9 * (1 << 20) / 4e8);
+	const struct spw_tier_state *s;
+
+	for (int i = 0; i < 100; i++) {
+		int64_t began = clock_ns;
+
+		clock_ns += 4 * each;
+		for (int k = 0; k < 8; k++)
+			spw_monitor_done(m, 0, SPW_MONITOR_WRITE,
+					 k % 2 ? 300 : 1 << 20, began,
+					 clock_ns + k * 1000, 0);
+		clock_ns += 8000;
+	}
+	s = state_of(m);
+	CHECK(is_near(s->latency + (1 << 19) / s->write_bw,
+		      (1 << 19) / 4e8, 0.2));
+	spw_monitor_free(m);
+}
+
 /* It became a hundred times slower: believed after some transfers. */
 static void
 test_change(void)
@@ -284,6 +310,31 @@ test_refused(void)
 	spw_monitor_free(NULL);
 }
 
+/* Nobody knows how fast the second is; the first is slow. Then it is no
+ * faster, until it shows. One that was measured is what it is. */
+static void
+test_guess(void)
+{
+	struct spw_monitored guess = plain;
+	struct spw_monitor *m = one_tier(&plain);
+
+	guess.guessed = true;
+	CHECK(spw_monitor_add(m, &guess) == 1);
+	CHECK(spw_monitor_add(m, &plain) == 2);
+	CHECK(is_near(state_of(m)[1].write_bw, 1e9, 0.01));
+	for (int i = 0; i < 8; i++)
+		transfer(m, SPW_MONITOR_WRITE, 1 << 20, 0.05);
+	CHECK(is_near(state_of(m)[0].write_bw, 20e6, 0.1));
+	CHECK(is_near(state_of(m)[1].write_bw, 20e6, 0.1));
+	CHECK(is_near(state_of(m)[1].read_bw, 2e9, 0.01));
+	CHECK(is_near(state_of(m)[2].write_bw, 1e9, 0.01));
+	for (int i = 0; i < 8; i++, clock_ns += SECOND)
+		spw_monitor_done(m, 1, SPW_MONITOR_WRITE, 1 << 20, clock_ns,
+				 clock_ns + SECOND / 400, 0);
+	CHECK(is_near(state_of(m)[1].write_bw, 420e6, 0.2));
+	spw_monitor_free(m);
+}
+
 /* What it publishes is what the chooser takes. */
 static void
 test_chosen(void)
@@ -304,6 +355,7 @@ main(void)
 	test_speed();
 	test_one_size();
 	test_overlap();
+	test_stroke();
 	test_change();
 	test_steps();
 	test_slow_queue();
@@ -311,6 +363,7 @@ main(void)
 	test_space();
 	test_price();
 	test_refused();
+	test_guess();
 	test_chosen();
 	return 0;
 }

@@ -311,6 +311,71 @@ test_stream(void)
 	spw_predict_free(p);
 }
 
+/* Samples were not like the rest of their block, which one choice shows: then
+ * others cannot store as little as the samples said either.
+ */
+static void
+test_blame(void)
+{
+	struct spw_predictor *p = spw_predict_new(pool, CHOICES);
+	const struct spw_stream s = { 1, 77 };
+	const struct spw_costs *costs;
+	struct spw_observed o = { .bytes = SAMPLE, .is_sample = true,
+				  .pack = 1e-5 };
+
+	o.stored = SAMPLE / 2;
+	spw_predict_learn(p, &s, 2, &o);
+	o.stored = SAMPLE / 10 * 6;
+	spw_predict_learn(p, &s, 3, &o);
+	o.stored = SAMPLE;
+	spw_predict_learn(p, &s, 4, &o);
+	costs = spw_predict_costs(p, &s);
+	CHECK(off_by(costs->stored[3], 0.6 * 4096) < 0.02);
+	o = (struct spw_observed){ .bytes = BLOCK, .stored = BLOCK / 4 * 3,
+				   .pack = 1e-3 };
+	spw_predict_learn(p, &s, 2, &o);
+	costs = spw_predict_costs(p, &s);
+	CHECK(off_by(costs->stored[2], 0.75 * 4096) < 0.02);
+	CHECK(costs->stored[3] > 0.72 * 4096 && costs->stored[3] < 4096);
+	CHECK(costs->stored[4] == 4096);
+	spw_predict_free(p);
+}
+
+/* Of a class that shrinks and takes its time, a stream that does not shrink: it
+ * takes what others take that do not, whatever a short sample took.
+ */
+static void
+test_whole(void)
+{
+	struct spw_predictor *p = spw_predict_new(pool, CHOICES);
+	const struct spw_stream s = { 1, 78 };
+	const struct spw_observed sample = {
+		.bytes = SAMPLE, .stored = SAMPLE, .is_sample = true,
+		.pack = SAMPLE / 400e6, .unpack = SAMPLE / 900e6,
+	};
+	struct spw_known k = {
+		.traits = 77, .choice = pool[1], .weight = 4,
+		.pack = 10e9, .unpack = 12e9, .fraction = 1,
+	};
+	const struct spw_costs *costs;
+
+	CHECK(p && !spw_predict_tell(p, &k));
+	k = (struct spw_known){
+		.traits = 78, .choice = pool[1], .weight = 4,
+		.pack = 300e6, .unpack = 800e6, .fraction = 0.7,
+	};
+	CHECK(!spw_predict_tell(p, &k));
+	costs = spw_predict_costs(p, &s);
+	CHECK(costs->pack[1] > 1 / 400e6);
+	for (int i = 0; i < 3; i++)
+		spw_predict_learn(p, &s, 1, &sample);
+	costs = spw_predict_costs(p, &s);
+	printf("what does not shrink: %.1f and %.1f GB/s\n",
+	       1e-9 / costs->pack[1], 1e-9 / costs->unpack[1]);
+	CHECK(costs->pack[1] < 1 / 7e9 && costs->unpack[1] < 1 / 7e9);
+	spw_predict_free(p);
+}
+
 /* Nonsense neither enters nor hurts; memory is bounded. */
 static void
 test_nonsense(void)
@@ -390,6 +455,8 @@ main(void)
 	test_outliers();
 	test_change();
 	test_stream();
+	test_blame();
+	test_whole();
 	test_nonsense();
 	test_rate();
 	return 0;

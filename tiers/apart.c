@@ -3,13 +3,16 @@
 
 /*
  * While orders come the thread submits; with none left it waits for a transfer
- * to end. An order given meanwhile waits for that, which keeps a device as busy
- * as it can be: all that has come by then is submitted at once. What is over is
- * given back together, too: each time somebody is woken costs more than a
- * small transfer.
+ * to end, or until it is called for the next order. What is over is given back
+ * together: each time somebody is woken costs more than a small transfer.
+ *
+ * A tier that waits for nothing, since it is memory, need not have its thread
+ * woken: while that has nothing to do the drainer makes small puts and syncs
+ * itself.
  *
  * One lock, the bell's, guards the queues of all tiers. Under it no tier is
- * asked for anything but its space, which it knows by heart.
+ * asked for anything but that, and its space, which it knows by heart; and
+ * nobody is woken, who would have to wait for it then.
  */
 #include "tiers/apart.h"
 
@@ -17,11 +20,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "shm/spin.h"
 #include "shm/sys.h"
 #include "shm/util.h"
+#include "tiers/thread.h"
 
 struct spw_bell {
 	pthread_mutex_t lock;
@@ -31,7 +36,10 @@ struct spw_bell {
 	struct spw_spin spin;
 };
 
-enum { PAUSE_US = 1000 };
+enum {
+	PAUSE_US = 1000,
+	SMALL = 64 << 10,		/* bytes that are copied in no time */
+};
 
 enum what { OPEN, MOVE, DROP, STAMP, SYNC, CLEAN, LIST, CLOSE };
 
@@ -39,6 +47,8 @@ struct order {
 	enum what what;
 	struct spw_transfer *x;
 	uint64_t place;			/* clean: bytes; close: discard */
+	struct spw_apart_then then;	/* sync, */
+	uint32_t fails;			/* at the one before */
 	struct order *next;
 	bool own;			/* to be freed */
 	bool busy;
@@ -58,19 +68,27 @@ struct spw_apart {
 	pthread_cond_t given;
 	pthread_t thread;
 	const struct spw_tier_ops *ops;
-	const struct spw_tier_setup *setup;
+	struct spw_tier_setup setup;	/* with words of its own */
 	struct listing listing;
 	struct spw_tier *tier;		/* the thread's own */
 	unsigned moving;		/* transfers submitted; its own too, */
-	struct spw_spin spin;		/* and this */
+	bool worked;			/* since it rested, */
+	struct spw_spin spin;		/* and these */
+	uint64_t *undone;		/* drops that failed */
+	size_t nundone, undone_room;
+	bool forgot;			/* one of them: no memory */
 	/* From here on: under the lock. */
 	struct order *todo, **todo_end;
 	bool ready;			/* they are to be carried out now */
+	bool absent;			/* the tier has the thread: to call */
+	bool idle;			/* it waits for orders */
 	_Atomic uint32_t calls;		/* how often that was said */
 	struct spw_transfer *over, **over_end;
 	unsigned under_way;		/* orders and transfers */
 	int64_t sign;			/* ms; of life, the last one */
 	struct order stamp, sync, clean, call;
+	bool then_begun, then_over;	/* of the sync */
+	uint32_t fails, fails_at_sync;	/* of puts; at the last order */
 	int sync_result, call_result;
 	struct spw_tier_space space;
 	uint64_t promised;		/* bytes of puts not yet submitted */
@@ -126,22 +144,27 @@ spw_bell_wait(struct spw_bell *b, int64_t ms)
 }
 
 void
-spw_bell_ring(struct spw_bell *b)
+spw_bell_ring(void *bell)
 {
+	struct spw_bell *b = bell;
+
 	pthread_mutex_lock(&b->lock);
 	b->rings++;
-	pthread_cond_signal(&b->rung);
 	pthread_mutex_unlock(&b->lock);
+	pthread_cond_signal(&b->rung);
 }
 
 /* The thread. */
 
 static void
-ring(struct spw_apart *a)
+unlock_and_ring(struct spw_apart *a)
 {
+	struct spw_bell *b = a->bell;
+
 	a->sign = spw_now_ms();
-	a->bell->rings++;
-	pthread_cond_signal(&a->bell->rung);
+	b->rings++;
+	pthread_mutex_unlock(&b->lock);
+	pthread_cond_signal(&b->rung);
 }
 
 /* Under the lock, as the next four. */
@@ -150,6 +173,7 @@ give_back(struct spw_apart *a, struct spw_transfer *x)
 {
 	x->ended = spw_now_ns();	/* the drainer may look late */
 	x->next = NULL;
+	a->fails += !x->up && x->err;
 	*a->over_end = x;
 	a->over_end = &x->next;
 	a->under_way--;
@@ -225,20 +249,18 @@ reap_some(struct spw_apart *a, bool wait)
 	return first;
 }
 
-/* False: none is under way. */
-static bool
+/* Or until it is called. */
+static void
 wait_for_some(struct spw_apart *a)
 {
 	struct spw_transfer *x = reap_some(a, true);
 
 	if (!x)
-		return false;
+		return;
 	pthread_mutex_lock(&a->bell->lock);
 	look_at_space(a);
 	give_back_all(a, x);
-	ring(a);
-	pthread_mutex_unlock(&a->bell->lock);
-	return true;
+	unlock_and_ring(a);
 }
 
 static void
@@ -246,8 +268,8 @@ move(struct spw_apart *a, struct spw_transfer *x)
 {
 	int r;
 
-	while ((r = a->ops->submit(a->tier, x)) == -EAGAIN && wait_for_some(a))
-		;
+	while ((r = a->ops->submit(a->tier, x)) == -EAGAIN && a->moving)
+		wait_for_some(a);
 	if (r == 0) {
 		a->moving++;
 		return;
@@ -255,8 +277,7 @@ move(struct spw_apart *a, struct spw_transfer *x)
 	x->err = r;
 	pthread_mutex_lock(&a->bell->lock);
 	give_back(a, x);
-	ring(a);
-	pthread_mutex_unlock(&a->bell->lock);
+	unlock_and_ring(a);
 }
 
 static bool
@@ -288,7 +309,65 @@ note_move(void *arg, uint64_t from, uint64_t to)
 		pthread_mutex_lock(&a->bell->lock);
 	}
 	a->moves[a->nmoves++] = (struct move){ from, to };
+	for (size_t i = 0; i < a->nundone; i++)
+		if (a->undone[i] == from)
+			a->undone[i] = to;
 	pthread_mutex_unlock(&a->bell->lock);
+}
+
+static void
+note_undone(struct spw_apart *a, uint64_t place)
+{
+	size_t room = a->undone_room ? 2 * a->undone_room : 64;
+	uint64_t *more = a->undone;
+
+	if (a->nundone == a->undone_room) {
+		more = realloc(a->undone, room * sizeof(*more));
+		a->undone_room = more ? room : a->undone_room;
+	}
+	if (!more) {
+		a->forgot = true;
+		return;
+	}
+	a->undone = more;
+	more[a->nundone++] = place;
+}
+
+/* Who gave the order has forgotten the object: it is ours to get rid of. One
+ * that is gone, or is none any more, does no harm. */
+static int
+drop(struct spw_apart *a, uint64_t place)
+{
+	int r = a->ops->drop(a->tier, place);
+
+	if (r >= 0 || r == -ENOENT || r == -EBADMSG)
+		return 0;
+	note_undone(a, place);
+	return r;
+}
+
+/* As long as one is there that should not be, nothing is safe. */
+static int
+drop_undone(struct spw_apart *a)
+{
+	size_t n = a->nundone;
+	int r = a->forgot ? -ENOMEM : 0;
+
+	a->nundone = 0;			/* what fails again is noted again */
+	for (size_t i = 0; i < n; i++) {
+		int e = drop(a, a->undone[i]);
+
+		r = e < 0 ? e : r;
+	}
+	return r;
+}
+
+static int
+sync_all(struct spw_apart *a)
+{
+	int undone = drop_undone(a), r = a->ops->sync(a->tier);
+
+	return r < 0 ? r : undone;
 }
 
 static int
@@ -296,18 +375,18 @@ carry_out(struct spw_apart *a, struct order *o)
 {
 	if ((o->what == SYNC && !a->ops->sync_waits) || o->what == CLEAN ||
 	    o->what == CLOSE)
-		while (wait_for_some(a))
-			;
+		while (a->moving)
+			wait_for_some(a);
 	switch (o->what) {
 	case OPEN:
-		return a->ops->open(a->setup, &a->tier);
+		return a->ops->open(&a->setup, &a->tier);
 	case DROP:
-		return a->ops->drop(a->tier, o->place);
+		return drop(a, o->place);
 	case STAMP:
 		return (int)spw_syscall(SYS_utimensat, a->tier->lock, 0, 0, 0,
 					0, 0);
 	case SYNC:
-		return a->ops->sync(a->tier);
+		return sync_all(a);
 	case CLEAN:
 		(void)a->ops->clean(a->tier, o->place, note_move, a);
 		return 0;
@@ -334,7 +413,21 @@ finish(struct spw_apart *a, struct order *o, int result)
 		free(o);
 	a->under_way--;
 	look_at_space(a);
-	ring(a);
+}
+
+/* Under the lock, which it leaves meanwhile. */
+static void
+do_then(struct spw_apart *a)
+{
+	struct spw_apart_then then = a->sync.then;
+
+	if (!then.good || a->fails != a->sync.fails)
+		return;
+	a->then_begun = true;
+	pthread_mutex_unlock(&a->bell->lock);
+	then.good(then.arg);
+	pthread_mutex_lock(&a->bell->lock);
+	a->then_over = true;
 }
 
 static void
@@ -354,8 +447,10 @@ do_order(struct spw_apart *a, struct order *o)
 	over = o->what == SYNC ? reap_some(a, false) : NULL;
 	pthread_mutex_lock(&a->bell->lock);
 	give_back_all(a, over);
+	if (o == &a->sync && r == 0)
+		do_then(a);
 	finish(a, o, r);
-	pthread_mutex_unlock(&a->bell->lock);
+	unlock_and_ring(a);
 }
 
 static void
@@ -363,21 +458,42 @@ release(struct spw_apart *a)
 {
 	pthread_cond_destroy(&a->given);
 	free(a->moves);
+	free(a->undone);
+	free((char *)a->setup.place);
+	free((char *)a->setup.owner);
+	free((char *)a->setup.io);
 	free(a);
 }
 
 /* Under the lock, which it leaves meanwhile. */
+static void
+rest(struct spw_apart *a)
+{
+	bool rests = a->worked && a->ops->rest;
+	uint32_t calls = a->calls;
+
+	a->idle = !rests;
+	a->worked = false;
+	pthread_mutex_unlock(&a->bell->lock);
+	if (rests)
+		a->ops->rest(a->tier);
+	(void)spw_spin(&a->spin, &a->calls, calls + 1);
+	pthread_mutex_lock(&a->bell->lock);
+	a->idle = true;
+}
+
+/* Likewise; NULL: transfers are under way. */
 static struct order *
 await_order(struct spw_apart *a)
 {
-	uint32_t calls = a->calls;
-	struct order *o;
+	struct order *o = next_order(a);
 
-	pthread_mutex_unlock(&a->bell->lock);
-	(void)spw_spin(&a->spin, &a->calls, calls + 1);
-	pthread_mutex_lock(&a->bell->lock);
-	while (!(o = next_order(a)))
-		pthread_cond_wait(&a->given, &a->bell->lock);
+	if (!o && !a->moving) {
+		rest(a);
+		while (!(o = next_order(a)))
+			pthread_cond_wait(&a->given, &a->bell->lock);
+	}
+	a->idle = false;
 	return o;
 }
 
@@ -387,17 +503,17 @@ serve(void *arg)
 	struct spw_apart *a = arg;
 	struct order *o;
 
-	pthread_setname_np(pthread_self(), "spillway-tier");
+	spw_thread_begin("spillway-tier");
 	while (!a->ended) {
 		pthread_mutex_lock(&a->bell->lock);
-		o = next_order(a);
-		if (!o && !a->moving)
-			o = await_order(a);
+		o = await_order(a);
+		a->absent = !o;
+		a->worked = true;
 		pthread_mutex_unlock(&a->bell->lock);
 		if (o)
 			do_order(a, o);
 		else
-			(void)wait_for_some(a);
+			wait_for_some(a);
 	}
 	return NULL;
 }
@@ -410,17 +526,27 @@ give(struct spw_apart *a, struct order *o)
 {
 	o->busy = true;
 	o->next = NULL;
+	if (o->what == SYNC) {
+		o->fails = a->fails_at_sync;
+		a->fails_at_sync = a->fails;
+	}
 	*a->todo_end = o;
 	a->todo_end = &o->next;
 	if (!a->under_way++)
 		a->sign = spw_now_ms();
 }
 
+/* Under the lock, which it leaves. The thread is called before that: it cannot
+ * close the tier until then. */
 static void
-go(struct spw_apart *a)
+unlock_and_go(struct spw_apart *a)
 {
 	a->ready = a->todo;
 	a->calls++;
+	if (a->absent && a->ops->call)
+		a->ops->call(a->tier);
+	a->absent = false;
+	pthread_mutex_unlock(&a->bell->lock);
 	pthread_cond_signal(&a->given);
 }
 
@@ -434,9 +560,10 @@ give_if_idle(struct spw_apart *a, struct order *o, struct order to_give)
 	if (idle) {
 		*o = to_give;
 		give(a, o);
-		go(a);
+		unlock_and_go(a);
+	} else {
+		pthread_mutex_unlock(&a->bell->lock);
 	}
-	pthread_mutex_unlock(&a->bell->lock);
 	return idle;
 }
 
@@ -454,15 +581,36 @@ give_copy(struct spw_apart *a, struct order to_give, bool more)
 	if (o->what == MOVE && !o->x->up)
 		a->promised += o->x->len;
 	give(a, o);
-	if (!more)
-		go(a);
-	pthread_mutex_unlock(&a->bell->lock);
+	if (more)
+		pthread_mutex_unlock(&a->bell->lock);
+	else
+		unlock_and_go(a);
 	return true;
 }
 
-/* Gives it and waits; patient: also for one that is deaf. */
+struct patience {			/* for one that is deaf */
+	bool (*lasts)(void *arg);
+	void *arg;
+};
+
+static bool
+lasts(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static bool
+ends(void *arg)
+{
+	(void)arg;
+	return false;
+}
+
+/* Gives it and waits. */
 static int
-call(struct spw_apart *a, enum what what, uint64_t place, bool patient)
+call(struct spw_apart *a, enum what what, uint64_t place,
+     struct patience patience)
 {
 	(void)give_if_idle(a, &a->call, (struct order){ .what = what,
 							.place = place });
@@ -475,7 +623,7 @@ call(struct spw_apart *a, enum what what, uint64_t place, bool patient)
 		over = !a->call.busy;
 		r = a->call_result;
 		pthread_mutex_unlock(&a->bell->lock);
-		if (over || (left == 0 && !patient))
+		if (over || (left == 0 && !patience.lasts(patience.arg)))
 			return over ? r : -ETIMEDOUT;
 		spw_bell_wait(a->bell, left > 0 ? left : SPW_APART_MS);
 	}
@@ -494,9 +642,31 @@ start_thread(struct spw_apart *a)
 	return r;
 }
 
+static bool
+copy_word(const char **word)
+{
+	bool any = *word != NULL;
+
+	*word = any ? strdup(*word) : NULL;
+	return !any || *word;
+}
+
+static bool
+copy_setup(struct spw_apart *a, const struct spw_tier_setup *setup)
+{
+	bool all;
+
+	a->setup = *setup;
+	all = copy_word(&a->setup.place);	/* each is ours afterwards */
+	all &= copy_word(&a->setup.owner);
+	all &= copy_word(&a->setup.io);
+	return all;
+}
+
 int
 spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
 	       const struct spw_tier_setup *setup,
+	       bool (*waits)(void *arg), void *arg,
 	       struct spw_apart **ret_apart)
 {
 	struct spw_apart *a = calloc(1, sizeof(*a));
@@ -506,13 +676,14 @@ spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
 		return -ENOMEM;
 	a->bell = b;
 	a->ops = ops;
-	a->setup = setup;
 	a->todo_end = &a->todo;
 	a->over_end = &a->over;
 	pthread_cond_init(&a->given, NULL);
-	r = start_thread(a);
+	r = copy_setup(a, setup) ? start_thread(a) : -ENOMEM;
 	if (r == 0) {
-		r = call(a, OPEN, 0, true);
+		r = call(a, OPEN, 0, (struct patience){ waits, arg });
+		if (r == -ETIMEDOUT)
+			return r;	/* all of it stays the thread's */
 		if (r < 0)
 			pthread_join(a->thread, NULL);
 	}
@@ -567,17 +738,63 @@ spw_apart_patience(struct spw_apart *a)
 	return left;
 }
 
+/* Under the lock. */
+static bool
+is_at_hand(const struct spw_apart *a)
+{
+	return a->idle && !a->todo && !a->under_way && !a->nundone &&
+	       !a->forgot && a->ops->is_prompt && a->ops->is_prompt(a->tier);
+}
+
+static bool
+put_at_once(struct spw_apart *a, struct spw_transfer *x)
+{
+	bool done = false;
+
+	if (x->up || x->len > SMALL)
+		return false;
+	pthread_mutex_lock(&a->bell->lock);
+	if (is_at_hand(a)) {
+		x->at_once = true;
+		done = a->ops->submit(a->tier, x) == 0;
+		x->at_once = false;
+	}
+	if (done) {
+		a->under_way++;
+		give_back(a, a->ops->reap(a->tier, false));
+		look_at_space(a);
+	}
+	pthread_mutex_unlock(&a->bell->lock);
+	return done;
+}
+
+static bool
+sync_at_once(struct spw_apart *a)
+{
+	bool done;
+
+	pthread_mutex_lock(&a->bell->lock);
+	done = is_at_hand(a);
+	if (done) {
+		a->sync_result = a->ops->sync(a->tier);
+		look_at_space(a);
+	}
+	pthread_mutex_unlock(&a->bell->lock);
+	return done;
+}
+
 void
 spw_apart_move(struct spw_apart *a, struct spw_transfer *x, bool more)
 {
+	if (put_at_once(a, x))
+		return;
 	if (give_copy(a, (struct order){ .what = MOVE, .x = x }, more))
 		return;
 	x->err = -ENOMEM;
 	pthread_mutex_lock(&a->bell->lock);
 	a->under_way++;
 	give_back(a, x);
-	ring(a);
-	pthread_mutex_unlock(&a->bell->lock);
+	unlock_and_ring(a);
 }
 
 struct spw_transfer *
@@ -608,8 +825,9 @@ spw_apart_go(struct spw_apart *a)
 {
 	pthread_mutex_lock(&a->bell->lock);
 	if (a->todo && !a->ready)
-		go(a);
-	pthread_mutex_unlock(&a->bell->lock);
+		unlock_and_go(a);
+	else
+		pthread_mutex_unlock(&a->bell->lock);
 }
 
 void
@@ -619,9 +837,26 @@ spw_apart_stamp(struct spw_apart *a)
 }
 
 bool
-spw_apart_sync(struct spw_apart *a)
+spw_apart_sync(struct spw_apart *a, struct spw_apart_then then)
 {
-	return give_if_idle(a, &a->sync, (struct order){ .what = SYNC });
+	return sync_at_once(a) ||
+	       give_if_idle(a, &a->sync, (struct order){ .what = SYNC,
+							 .then = then });
+}
+
+bool
+spw_apart_recall(struct spw_apart *a)
+{
+	bool done;
+
+	pthread_mutex_lock(&a->bell->lock);
+	while (a->then_begun && !a->then_over)
+		pthread_cond_wait(&a->bell->rung, &a->bell->lock);
+	done = a->then_over;
+	a->then_begun = a->then_over = false;
+	a->sync.then.good = NULL;
+	pthread_mutex_unlock(&a->bell->lock);
+	return done;
 }
 
 int
@@ -685,13 +920,13 @@ spw_apart_list(struct spw_apart *a,
 	       void *arg)
 {
 	a->listing = (struct listing){ seen, arg };
-	return call(a, LIST, 0, true);
+	return call(a, LIST, 0, (struct patience){ lasts, NULL });
 }
 
 int
 spw_apart_close(struct spw_apart *a, bool discard)
 {
-	int r = call(a, CLOSE, discard, false);
+	int r = call(a, CLOSE, discard, (struct patience){ ends, NULL });
 
 	if (r == -ETIMEDOUT)
 		return r;

@@ -26,15 +26,17 @@ struct spw_apart;
 int spw_bell_new(struct spw_bell **ret_bell);
 void spw_bell_free(struct spw_bell *b);
 
-/* By any thread that has something for the drainer. */
-void spw_bell_ring(struct spw_bell *b);
+/* By any thread that has something for the drainer; fit for spw_crew_tell. */
+void spw_bell_ring(void *bell);
 
 /* Until somebody has rung since the last wait, or for ms. */
 void spw_bell_wait(struct spw_bell *b, int64_t ms);
 
-/* Waits for open, whatever it takes. */
+/* Waits for open; for one that is deaf as long as waits says so. -ETIMEDOUT: it
+ * is under way for good, and needs the bell. */
 int spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
 		   const struct spw_tier_setup *setup,
+		   bool (*waits)(void *arg), void *arg,
 		   struct spw_apart **ret_apart);
 bool spw_apart_is_durable(const struct spw_apart *a);
 const char *spw_apart_caution(const struct spw_apart *a);	/* or NULL */
@@ -55,14 +57,26 @@ void spw_apart_move(struct spw_apart *a, struct spw_transfer *x, bool more);
 void spw_apart_go(struct spw_apart *a);
 struct spw_transfer *spw_apart_reap(struct spw_apart *a);
 
+/* One that fails is tried again with every sync, which fails until it is
+ * done. */
 void spw_apart_drop(struct spw_apart *a, uint64_t place);
 
 /* Says in the share that we are at work. */
 void spw_apart_stamp(struct spw_apart *a);
 
+/* What the other thread does as soon as a sync is good, and every put since
+ * the order for the one before: who waits for that need not wait for the
+ * drainer as well. */
+struct spw_apart_then {
+	void (*good)(void *arg);	/* NULL: nothing */
+	void *arg;
+};
+
 /* Puts given before are waited for, then synced; they come back before what
  * became of it is told. False: the last one is still under way. */
-bool spw_apart_sync(struct spw_apart *a);
+bool spw_apart_sync(struct spw_apart *a, struct spw_apart_then then);
+/* From now on that is not done any more. True: it was. */
+bool spw_apart_recall(struct spw_apart *a);
 /* What became of it; -EINPROGRESS: nothing yet. */
 int spw_apart_synced(struct spw_apart *a);
 

@@ -475,6 +475,8 @@ bb_drop(struct spw_tier *tier, uint64_t place)
 	r = spw_sys_fstatat(t->share.dir, name, &st, AT_SYMLINK_NOFOLLOW);
 	if (r == 0)
 		r = spw_share_unlink(&t->share, name);
+	if (r == -ENOENT && !spw_share_is_there(&t->share, "bb"))
+		r = -ESTALE;
 	if (r < 0)
 		return r;
 	forget_held(t, place);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,16 @@ spw_codec_decode(const struct spw_codec *codec, void *ctx, void *dst,
 	return codec->decode(ctx, dst, len, src, n);
 }
 
+/* One that was built with the engine belongs where this is. */
+static bool
+was_built(const char *name)
+{
+	char file[40];
+
+	(void)snprintf(file, sizeof(file), "%s.la", name);
+	return strstr(SPW_MODULES, file);
+}
+
 /* The module has to be the one our line means: its id goes into storage. */
 static void
 load(struct spw_codec_slot *slot, const char *dir)
@@ -49,6 +60,8 @@ load(struct spw_codec_slot *slot, const char *dir)
 
 	(void)snprintf(name, sizeof(name), "codec-%s", slot->name);
 	slot->error = spw_module_open(dir, name, &m, &slot->finding);
+	if (slot->error == -ENOENT && was_built(name))
+		slot->error = -ELIBACC;
 	if (slot->error < 0)
 		return;
 	if (!m->codec || m->codec->id != slot->id ||

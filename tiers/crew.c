@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "tiers/thread.h"
+
 struct queue {
 	struct spw_job *first, **end;
 };
@@ -16,6 +18,7 @@ struct queue {
 struct hand {
 	struct spw_crew *crew;
 	unsigned number;
+	uint64_t series;		/* of the job that it runs */
 	pthread_t thread;
 };
 
@@ -40,15 +43,43 @@ append(struct queue *q, struct spw_job *job)
 }
 
 static struct spw_job *
-take(struct queue *q)
+take(struct queue *q, struct spw_job **at)
 {
-	struct spw_job *job = q->first;
+	struct spw_job *job = *at;
 
 	if (job) {
-		q->first = job->next;
-		if (!q->first)
-			q->end = &q->first;
+		*at = job->next;
+		if (!*at)
+			q->end = at;
 	}
+	return job;
+}
+
+/* Somebody else runs one of the series. */
+static bool
+is_kept(const struct hand *me, uint64_t series)
+{
+	const struct spw_crew *c = me->crew;
+
+	for (unsigned i = 0; series && i < c->most; i++)
+		if (c->hand[i].series == series && &c->hand[i] != me)
+			return true;
+	return false;
+}
+
+static struct spw_job *
+take_next(struct hand *me)
+{
+	struct spw_crew *c = me->crew;
+	struct spw_job **at = &c->todo.first, *job;
+
+	while (*at && is_kept(me, (*at)->series))
+		at = &(*at)->next;
+	job = take(&c->todo, at);
+	/* Who slept for the series that is left now may go on with it. */
+	if (job && me->series && me->series != job->series && c->todo.first)
+		pthread_cond_signal(&c->given);
+	me->series = job ? job->series : 0;
 	return job;
 }
 
@@ -97,14 +128,14 @@ finish(struct spw_crew *c, struct spw_job *job)
 static void *
 work(void *arg)
 {
-	const struct hand *me = arg;
+	struct hand *me = arg;
 	struct spw_crew *c = me->crew;
 	struct spw_job *job;
 
-	pthread_setname_np(pthread_self(), "spillway-work");
+	spw_thread_begin("spillway-work");
 	pthread_mutex_lock(&c->lock);
 	for (;;) {
-		job = take(&c->todo);
+		job = take_next(me);
 		if (!job && c->leaving)
 			break;
 		if (!job) {
@@ -146,17 +177,18 @@ hire(struct spw_crew *c)
 int
 spw_crew_give(struct spw_crew *c, struct spw_job *job)
 {
-	int r = hire(c);
+	int r;
 
-	if (r < 0)
-		return r;
 	pthread_mutex_lock(&c->lock);
-	job->over = false;
-	c->under_way += !job->alone;
-	append(&c->todo, job);
-	pthread_cond_signal(&c->given);
+	r = hire(c);
+	if (r == 0) {
+		job->over = false;
+		c->under_way += !job->alone;
+		append(&c->todo, job);
+		pthread_cond_signal(&c->given);
+	}
 	pthread_mutex_unlock(&c->lock);
-	return 0;
+	return r;
 }
 
 static struct timespec
@@ -182,7 +214,8 @@ spw_crew_reap(struct spw_crew *c, int ms)
 	int r = 0;
 
 	pthread_mutex_lock(&c->lock);
-	while (!(job = take(&c->over)) && ms && c->under_way && r == 0)
+	while (!(job = take(&c->over, &c->over.first)) && ms &&
+	       c->under_way && r == 0)
 		r = ms < 0 ? pthread_cond_wait(&c->done, &c->lock)
 			   : pthread_cond_timedwait(&c->done, &c->lock,
 						    &until);

@@ -5,6 +5,7 @@
 #define SPW_TIERS_CREW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * One thread hands out jobs and takes them back; the hands only run them.
@@ -19,6 +20,8 @@ enum {
 struct spw_job {
 	void (*run)(struct spw_job *job);
 	bool alone;			/* waited for by itself, not reaped */
+	uint64_t series;		/* those of one are run one after the
+					 * other, as they were given; 0: none */
 	unsigned hand;			/* who runs it, from 0; ours */
 	bool over;			/* ours */
 	struct spw_job *next;		/* ours */

@@ -9,6 +9,7 @@
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tiers/io-way.h"
+#include "tiers/thread.h"
 
 enum {
 	HANDS = 4,
@@ -19,7 +20,7 @@ struct crew {
 	pthread_mutex_t lock;
 	pthread_cond_t work, over;	/* something to do; something done */
 	struct spw_io_queue todo, done;
-	bool leaving;
+	bool leaving, called;
 	unsigned nhands;
 	pthread_t hands[HANDS];
 };
@@ -53,7 +54,7 @@ serve(void *arg)
 	struct crew *c = arg;
 	struct spw_io *io;
 
-	(void)pthread_setname_np(pthread_self(), "spw-io");
+	spw_thread_begin("spw-io");
 	pthread_mutex_lock(&c->lock);
 	for (;;) {
 		while (!(io = spw_io_pop(&c->todo)) && !c->leaving)
@@ -152,10 +153,38 @@ reap_threads(struct spw_ring *r, bool wait)
 	return io;
 }
 
+static struct spw_io *
+wait_threads(struct spw_ring *r)
+{
+	struct crew *c = r->mine;
+	struct spw_io *io;
+
+	pthread_mutex_lock(&c->lock);
+	while (!(io = spw_io_pop(&c->done)) && !c->called)
+		pthread_cond_wait(&c->over, &c->lock);
+	if (!io)
+		c->called = false;
+	pthread_mutex_unlock(&c->lock);
+	return io;
+}
+
+static void
+call_threads(struct spw_ring *r)
+{
+	struct crew *c = r->mine;
+
+	pthread_mutex_lock(&c->lock);
+	c->called = true;
+	pthread_cond_signal(&c->over);
+	pthread_mutex_unlock(&c->lock);
+}
+
 const struct spw_io_way spw_io_threads = {
 	.name = "threads",
 	.open = open_threads,
 	.submit = submit_threads,
 	.reap = reap_threads,
+	.wait = wait_threads,
+	.call = call_threads,
 	.close = close_threads,
 };

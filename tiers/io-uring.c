@@ -8,11 +8,15 @@
  *
  * A write and its fdatasync are linked. A short write breaks the link; then
  * the rest and a new fdatasync go down together.
+ *
+ * Calls come by an eventfd, which one more request reads: without a buffer
+ * that anybody looks at, and again after each.
  */
 
 #include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 
 #include "shm/sys.h"
 #include "shm/util.h"
@@ -30,6 +34,9 @@ struct uring {
 	struct io_uring ring;
 	struct spw_io_queue done;
 	bool fixed;			/* the pool is registered */
+	int calls;			/* eventfd, or negative */
+	uint64_t ncalls;		/* read from it */
+	bool listens, called;
 };
 
 static int
@@ -67,6 +74,28 @@ register_pool(struct io_uring *ring, uint8_t *pool)
 	return io_uring_register_buffers(ring, &all, 1) == 0;
 }
 
+/* There always is an entry: see the top. */
+static void
+arm(struct uring *u)
+{
+	struct io_uring_sqe *sqe;
+
+	if (!u->listens)
+		return;
+	sqe = io_uring_get_sqe(&u->ring);
+	io_uring_prep_read(sqe, u->calls, &u->ncalls, sizeof(u->ncalls), 0);
+	io_uring_sqe_set_data64(sqe, 0);
+}
+
+/* Where it fails, who calls is heard when something is over. */
+static void
+hear(struct uring *u, int res)
+{
+	u->listens = res >= 0 || res == -EINTR || res == -EAGAIN;
+	u->called = true;
+	arm(u);
+}
+
 static int
 open_uring(struct spw_ring *r)
 {
@@ -88,6 +117,10 @@ open_uring(struct spw_ring *r)
 	}
 	(void)io_uring_register_iowq_max_workers(&u->ring, workers);
 	u->fixed = register_pool(&u->ring, r->pool);
+	u->calls = (int)spw_syscall(SYS_eventfd2, 0, EFD_CLOEXEC, 0, 0, 0,
+				    0);
+	u->listens = u->calls >= 0;
+	arm(u);
 	r->mine = u;
 	return 0;
 }
@@ -182,7 +215,10 @@ take_in(struct spw_ring *r)
 		int res = cqe->res;
 
 		io_uring_cqe_seen(&u->ring, cqe);
-		note(r, data, res);
+		if (data)
+			note(r, data, res);
+		else
+			hear(u, res);
 	}
 }
 
@@ -223,12 +259,38 @@ reap_uring(struct spw_ring *r, bool wait)
 	return io;
 }
 
+static struct spw_io *
+wait_uring(struct spw_ring *r)
+{
+	struct uring *u = r->mine;
+	struct spw_io *io;
+
+	while (!(io = spw_io_pop(&u->done)) && !u->called &&
+	       (r->under_way || u->listens))
+		enter(r, true);
+	if (!io)
+		u->called = false;
+	return io;
+}
+
+static void
+call_uring(struct spw_ring *r)
+{
+	const struct uring *u = r->mine;
+	const uint64_t one = 1;
+
+	if (u->calls >= 0)
+		(void)spw_sys_write(u->calls, &one, sizeof(one));
+}
+
 static void
 close_uring(struct spw_ring *r)
 {
 	struct uring *u = r->mine;
 
 	io_uring_queue_exit(&u->ring);
+	if (u->calls >= 0)
+		spw_sys_close(u->calls);
 	free(u);
 }
 
@@ -237,5 +299,7 @@ const struct spw_io_way spw_io_uring = {
 	.open = open_uring,
 	.submit = submit_uring,
 	.reap = reap_uring,
+	.wait = wait_uring,
+	.call = call_uring,
 	.close = close_uring,
 };

@@ -24,12 +24,15 @@ struct spw_ring {
 };
 
 /* submit: never fails, what goes wrong is told when it is reaped. reap: NULL
- * only if not to wait; something is under way. */
+ * only if not to wait; something is under way. wait: NULL if called, or if
+ * nothing is under way and it cannot be. */
 struct spw_io_way {
 	const char *name;
 	int (*open)(struct spw_ring *r);
 	void (*submit)(struct spw_ring *r, struct spw_io *io);
 	struct spw_io *(*reap)(struct spw_ring *r, bool wait);
+	struct spw_io *(*wait)(struct spw_ring *r);
+	void (*call)(struct spw_ring *r);
 	void (*close)(struct spw_ring *r);
 };
 

@@ -123,6 +123,22 @@ spw_ring_reap(struct spw_ring *r, bool wait)
 	return io;
 }
 
+struct spw_io *
+spw_ring_wait(struct spw_ring *r)
+{
+	struct spw_io *io = r->way->wait(r);
+
+	if (io)
+		r->under_way--;
+	return io;
+}
+
+void
+spw_ring_call(struct spw_ring *r)
+{
+	r->way->call(r);
+}
+
 void *
 spw_ring_buffer(struct spw_ring *r, size_t *ret_size)
 {

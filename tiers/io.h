@@ -44,6 +44,11 @@ const char *spw_ring_way(const struct spw_ring *r);	/* "io_uring", ... */
 int spw_ring_submit(struct spw_ring *r, struct spw_io *io);
 struct spw_io *spw_ring_reap(struct spw_ring *r, bool wait);
 
+/* Waits until one is over, or somebody calls who has more to do: NULL. Any
+ * thread may call, also ahead of the wait. */
+struct spw_io *spw_ring_wait(struct spw_ring *r);
+void spw_ring_call(struct spw_ring *r);
+
 /* A buffer of the ring's own (registered where memlock allows), aligned to
  * 4096; NULL: all are out. */
 void *spw_ring_buffer(struct spw_ring *r, size_t *ret_size);

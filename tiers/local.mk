@@ -54,6 +54,8 @@ tiers_sources = \
 	tiers/pmem.h \
 	tiers/share.c \
 	tiers/share.h \
+	tiers/thread.c \
+	tiers/thread.h \
 	tiers/tier.c \
 	tiers/tier.h
 

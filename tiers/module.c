@@ -39,7 +39,7 @@ own_file(char ret_path[PATH_MAX])
 	if (dladdr1((void *)own_file, &info, (void **)&map, RTLD_DL_LINKMAP) &&
 	    map && map->l_name[0])
 		return put(ret_path, PATH_MAX, "%s", map->l_name);
-	n = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+	n = readlink("/proc/thread-self/exe", ret_path, PATH_MAX - 1);
 	if (n < 0)
 		return -errno;
 	ret_path[n] = '\0';

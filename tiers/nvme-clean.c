@@ -79,7 +79,7 @@ move(struct spw_nvme *t, struct spw_log *log, uint32_t i, void *buf,
 		r = spw_nvme_room(t, need, true, &to);
 	if (r < 0)
 		return r;
-	io.fd = spw_log_prepare(t, to);
+	io.fd = spw_log_prepare(t, to, need);
 	if (io.fd < 0)
 		return io.fd;
 	at = to->end;

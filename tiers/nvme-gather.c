@@ -15,18 +15,17 @@
  *
  * Room that was allocated and never written costs a sync more than room that
  * was: the file system has to note, durably, that it is in use now. So behind
- * such puts zeros are written as well, about as many bytes as were put that
- * way until now, and the syncs after it find written room. Each byte of a file
- * is written ahead once, whatever its lives.
+ * such puts zeros are written by the way, about as many bytes as were put like
+ * that until now, and the syncs after it find written room. Each byte of a
+ * file is written ahead once, whatever its lives. No put goes where zeros are
+ * on their way to.
  */
 enum {
 	SMALL = 64 << 10,
-	AHEAD = 1 << 20,
-	ZEROS = 64 << 10,
-	PARTS = SPW_NVME_DEPTH + AHEAD / ZEROS,
+	AHEAD = 256 << 10,		/* at once: others wait behind them */
 };
 
-static uint8_t zeros[ZEROS] __attribute__((aligned(SPW_LOG_BLOCK)));
+static uint8_t zeros[AHEAD] __attribute__((aligned(SPW_LOG_BLOCK)));
 
 bool
 spw_nvme_gather(struct spw_nvme *t, struct spw_nvme_slot *slot)
@@ -54,29 +53,12 @@ spw_nvme_send(struct spw_nvme *t)
 			spw_nvme_ended(t, spw_ring_reap(t->ring, true));
 }
 
-/* Zeros from there on, in n parts. */
-static size_t
-add_zeros(struct spw_nvme *t, struct spw_log *log, uint64_t at,
-	  struct iovec *iov, unsigned *n)
-{
-	uint64_t left = SPW_MIN(log->size - at, (uint64_t)AHEAD);
-	size_t sum = 0;
-
-	left = SPW_MIN(left, t->small - t->small % SPW_LOG_BLOCK);
-	for (; left; left -= iov[(*n)++].iov_len) {
-		iov[*n] = (struct iovec){ zeros, SPW_MIN(left, sizeof(zeros)) };
-		sum += iov[*n].iov_len;
-	}
-	return sum;
-}
-
 /* False: not all of it was. */
 static bool
 write_all(struct spw_nvme *t)
 {
 	struct spw_log *log = t->gathered[0]->log;
-	uint64_t from = t->gathered[0]->io.off;
-	struct iovec iov[PARTS];
+	struct iovec iov[SPW_NVME_DEPTH];
 	size_t sum = 0;
 	unsigned n;
 
@@ -87,12 +69,8 @@ write_all(struct spw_nvme *t)
 		sum += io->len;
 	}
 	t->small += sum;
-	/* Behind them may be one that is not small. */
-	if (from + sum == log->end && log->end > log->dense) {
-		sum += add_zeros(t, log, log->end, iov, &n);
-		log->dense = from + sum;
-	}
-	return spw_sys_pwritev(log->fd, iov, (int)n, from) == (int64_t)sum;
+	return spw_sys_pwritev(log->fd, iov, (int)n,
+			       t->gathered[0]->io.off) == (int64_t)sum;
 }
 
 void
@@ -111,4 +89,51 @@ spw_nvme_write(struct spw_nvme *t)
 		t->gathered[i]->io.err = 0;
 		spw_nvme_ended(t, &t->gathered[i]->io);
 	}
+}
+
+void
+spw_nvme_look_ahead(struct spw_tier *tier)
+{
+	struct spw_nvme *t = (struct spw_nvme *)tier;
+	uint64_t n = SPW_MIN(t->small - t->small % SPW_LOG_BLOCK,
+			     (uint64_t)AHEAD);
+	struct spw_log *log = t->current;
+	uint64_t from;
+
+	if (!log || log->is_ahead || log->err || log->fd < 0)
+		return;
+	from = SPW_MAX(log->dense, log->end);
+	n = SPW_MIN(n, log->size - from);
+	if (!n || from - log->end >= n)
+		return;
+	log->ahead = (struct spw_io) {
+		.kind = SPW_IO_WRITE,
+		.fd = log->fd,
+		.buf = zeros,
+		.len = n,
+		.off = from,
+		.user = log,
+	};
+	if (spw_ring_submit(t->ring, &log->ahead) < 0)
+		return;
+	log->is_ahead = true;
+	log->busy++;
+	t->ahead++;
+}
+
+void
+spw_log_await_ahead(struct spw_nvme *t, const struct spw_log *log)
+{
+	while (log->is_ahead)
+		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+}
+
+void
+spw_log_ahead_ended(struct spw_nvme *t, struct spw_log *log)
+{
+	if (!log->ahead.err)
+		log->dense = log->ahead.off + log->ahead.len;
+	log->is_ahead = false;
+	log->busy--;
+	t->ahead--;
 }

@@ -14,11 +14,19 @@ enum {
 	FREE_KEPT = 2,			/* files; and an eighth of all */
 };
 
-void
-spw_nvme_settle(struct spw_nvme *t)
+static void
+settle_puts(struct spw_nvme *t)
 {
 	spw_nvme_send(t);
 	while (t->under_way || t->sealing)
+		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
+}
+
+void
+spw_nvme_settle(struct spw_nvme *t)
+{
+	settle_puts(t);
+	while (t->ahead)
 		spw_nvme_ended(t, spw_ring_reap(t->ring, true));
 }
 
@@ -213,6 +221,8 @@ each_head(struct spw_nvme *t, struct spw_log_head *heads, bool drops)
 	for (log = t->to_sync; log; log = log->next) {
 		if (!wants_head(t, log, drops) || spw_log_fd(t, log) < 0)
 			continue;
+		if (drops && !log->live)
+			spw_log_await_ahead(t, log);
 		if (drops && is_over(log))
 			spw_log_begin_life(log);
 		log->dropped = false;
@@ -366,7 +376,7 @@ spw_nvme_sync(struct spw_tier *tier)
 	if (t->share.look_only)
 		return -EROFS;
 	spw_nvme_write(t);
-	spw_nvme_settle(t);
+	settle_puts(t);
 	heads = spw_ring_buffer(t->ring, &room);
 	if (!heads)
 		return -ENOMEM;

@@ -14,13 +14,22 @@
  * Most disks are faster past the page cache, and memory is the program's. Some
  * file systems are not: they copy all the same, or ask a server each time. The
  * first file of a log is allocated and has no head yet; some of it is written
- * with zeros, which change nothing, half of that each way, until it is safe.
- * Through the cache must be better by a quarter to be worth the memory.
+ * with zeros, which change nothing, half of that each way, until it is safe;
+ * and then a little of that again, as for fsync, with a sync each time.
+ * Through the cache must be better by a quarter at one of them to be worth the
+ * memory, and not worse at the other.
  */
 enum {
 	PIECE = 256 << 10,
 	MOST = 2 << 20,			/* bytes each way */
-	NS_MOST = 30000000,		/* of writing, each way */
+	ROUND = 32 << 10,
+	ROUNDS = 8,
+	NS_MOST = 30000000,		/* of writing, each way, and of rounds */
+};
+
+struct cost {
+	int64_t piece, round;		/* ns, or a negative errno */
+	uint64_t written;		/* bytes */
 };
 
 static int64_t
@@ -34,7 +43,8 @@ now_ns(void)
 
 /* For the first sync, others' writes may have to be waited for. */
 static int64_t
-time_writes(int fd, const void *zeros, uint64_t at, uint64_t n)
+time_writes(int fd, const void *zeros, uint64_t at, uint64_t n,
+	    uint64_t *ret_done)
 {
 	uint64_t done = 0;
 	int64_t since;
@@ -47,7 +57,45 @@ time_writes(int fd, const void *zeros, uint64_t at, uint64_t n)
 	}
 	if (r == 0)
 		r = spw_share_fdatasync(fd);
+	*ret_done = r < 0 ? 0 : done;
 	return r < 0 ? r : (now_ns() - since) / (int64_t)(done / PIECE);
+}
+
+static int64_t
+time_rounds(int fd, const void *zeros, uint64_t at)
+{
+	int64_t since = now_ns();
+	int r = 0, n = 0;
+
+	while (r == 0 && n < ROUNDS && now_ns() - since < NS_MOST) {
+		r = spw_share_write(fd, zeros, ROUND, at);
+		if (r == 0)
+			r = spw_share_fdatasync(fd);
+		n++;
+	}
+	return r < 0 ? r : (now_ns() - since) / n;
+}
+
+static void
+time_both(int fd, const void *zeros, uint64_t at, uint64_t n,
+	  struct cost *ret_cost)
+{
+	ret_cost->piece = time_writes(fd, zeros, at, n, &ret_cost->written);
+	ret_cost->round = ret_cost->piece < 0 ? ret_cost->piece
+					      : time_rounds(fd, zeros, at);
+}
+
+static bool
+is_worth_it(const struct cost *buffered, const struct cost *direct)
+{
+	if (buffered->round < 0)
+		return false;
+	if (direct->round < 0)
+		return true;
+	return buffered->piece <= direct->piece &&
+	       buffered->round <= direct->round &&
+	       (buffered->piece <= direct->piece - direct->piece / 4 ||
+		buffered->round <= direct->round - direct->round / 4);
 }
 
 static int
@@ -65,7 +113,7 @@ void
 spw_nvme_measure(struct spw_nvme *t, struct spw_log *log)
 {
 	uint64_t each = (log->size - SPW_LOG_HEAD) / 2 / PIECE * PIECE;
-	int64_t direct, buffered = -EIO;
+	struct cost direct, buffered = { -EIO, -EIO, 0 };
 	void *zeros;
 
 	t->measured = true;
@@ -74,11 +122,14 @@ spw_nvme_measure(struct spw_nvme *t, struct spw_log *log)
 	if (!zeros)
 		return;
 	memset(zeros, 0, PIECE);
-	direct = time_writes(log->fd, zeros, SPW_LOG_HEAD, each);
-	if (direct >= 0 && set_direct(log->fd, false) == 0)
-		buffered = time_writes(log->fd, zeros, SPW_LOG_HEAD + each,
-				       each);
-	t->direct = buffered < 0 || buffered > direct - direct / 4;
+	time_both(log->fd, zeros, SPW_LOG_HEAD, each, &direct);
+	if (direct.piece >= 0 && set_direct(log->fd, false) == 0)
+		time_both(log->fd, zeros, SPW_LOG_HEAD + each, each,
+			  &buffered);
+	log->dense = SPW_LOG_HEAD + direct.written;
+	if (direct.written == each)
+		log->dense += buffered.written;
+	t->direct = !is_worth_it(&buffered, &direct);
 	if (t->direct)
 		(void)set_direct(log->fd, true);
 	free(zeros);

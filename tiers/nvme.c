@@ -104,6 +104,8 @@ spw_nvme_ended(struct spw_nvme *t, struct spw_io *io)
 
 	if (at >= slots && at - slots < sizeof(t->slots))
 		end_transfer(t, io->user);
+	else if (io == &((struct spw_log *)io->user)->ahead)
+		spw_log_ahead_ended(t, io->user);
 	else
 		spw_log_seal_ended(t, io->user);
 }
@@ -218,10 +220,12 @@ bury_gaps(struct spw_log *log)
 }
 
 int
-spw_log_prepare(struct spw_nvme *t, struct spw_log *log)
+spw_log_prepare(struct spw_nvme *t, struct spw_log *log, uint64_t need)
 {
 	int fd = spw_log_fd(t, log);
 
+	if (log->end + need > log->ahead.off)
+		spw_log_await_ahead(t, log);
 	if (fd >= 0 && log->torn)
 		bury_gaps(log);
 	return fd;
@@ -242,7 +246,7 @@ submit_put(struct spw_nvme *t, struct spw_transfer *x)
 	r = spw_nvme_room(t, need, false, &log);
 	if (r < 0)
 		return r;
-	fd = spw_log_prepare(t, log);
+	fd = spw_log_prepare(t, log, need);
 	if (fd < 0)
 		return fd;
 	r = spw_log_add(log, log->end, x->len, SPW_LOG_PUTTING);
@@ -289,12 +293,20 @@ reap(struct spw_tier *tier, bool wait)
 	struct spw_io *io;
 
 	spw_nvme_send(t);
-	while (!t->over && (io = spw_ring_reap(t->ring, wait && t->under_way)))
+	while (!t->over && (io = wait && t->under_way
+				 ? spw_ring_wait(t->ring)
+				 : spw_ring_reap(t->ring, false)))
 		spw_nvme_ended(t, io);
 	x = t->over;
 	if (x)
 		t->over = x->next;
 	return x;
+}
+
+static void
+call(struct spw_tier *tier)
+{
+	spw_ring_call(of(tier)->ring);
 }
 
 /* Notes it for who comes after us, and in the file for good. */
@@ -618,8 +630,10 @@ const struct spw_tier_ops spw_tier_nvme = {
 	.open = open_tier,
 	.submit = submit,
 	.reap = reap,
+	.call = call,
 	.sync = spw_nvme_sync,
 	.sync_waits = true,
+	.rest = spw_nvme_look_ahead,
 	.drop = spw_nvme_drop,
 	.clean = spw_nvme_clean,
 	.list = spw_nvme_list,

@@ -94,6 +94,8 @@ struct spw_log {			/* one file */
 	struct spw_log *next;		/* to sync */
 	struct spw_io seal;		/* under way if there is a head */
 	struct spw_log_head *seal_head;
+	struct spw_io ahead;		/* zeros on their way, if: */
+	bool is_ahead;
 	uint32_t seal_n;
 	uint64_t dead[SPW_LOG_BLOCKS / 64];
 	struct spw_log_object *objects;	/* by place */
@@ -133,7 +135,7 @@ struct spw_nvme {
 	struct spw_nvme_slot *gathered[SPW_NVME_DEPTH];	/* kept back of them */
 	unsigned ngathered;
 	uint64_t small;			/* bytes that were written together */
-	unsigned sealing;		/* files */
+	unsigned sealing, ahead;	/* files */
 	struct spw_transfer *over, *last_over;
 };
 
@@ -173,11 +175,13 @@ void spw_log_begin_life(struct spw_log *log);
 bool spw_log_is_free(const struct spw_log *log);
 void spw_log_list(struct spw_nvme *t, struct spw_log *log);
 
-/* nvme.c: the ring says that this is over, a transfer or the step of a seal. */
+/* nvme.c: the ring says that this is over, a transfer, the step of a seal, or
+ * zeros. */
 void spw_nvme_ended(struct spw_nvme *t, struct spw_io *io);
 int spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
 		  struct spw_log **ret_log);
-int spw_log_prepare(struct spw_nvme *t, struct spw_log *log);	/* for a put */
+/* For a put of so many bytes. */
+int spw_log_prepare(struct spw_nvme *t, struct spw_log *log, uint64_t need);
 int spw_nvme_drop(struct spw_tier *tier, uint64_t place);
 
 /* nvme-gather.c: keeps a put back, in its slot; false: it is not a small one.
@@ -185,6 +189,11 @@ int spw_nvme_drop(struct spw_tier *tier, uint64_t place);
 bool spw_nvme_gather(struct spw_nvme *t, struct spw_nvme_slot *slot);
 void spw_nvme_send(struct spw_nvme *t);
 void spw_nvme_write(struct spw_nvme *t);
+
+/* Has zeros written where the next ones will go. */
+void spw_nvme_look_ahead(struct spw_tier *tier);
+void spw_log_await_ahead(struct spw_nvme *t, const struct spw_log *log);
+void spw_log_ahead_ended(struct spw_nvme *t, struct spw_log *log);
 
 /* nvme-sync.c */
 int spw_nvme_sync(struct spw_tier *tier);

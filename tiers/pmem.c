@@ -23,7 +23,9 @@
  * The room of what was dropped is used again after the next sync.
  *
  * The variables of libpmem that tests use make it promise more than there is.
- * When one is set, sync calls msync whatever libpmem says.
+ * When one is set, sync calls msync whatever libpmem says. Who wants to see
+ * what a program would gain from persistent memory, and has none, says so by a
+ * variable of ours: then a file system in memory counts as that.
  */
 static const uint64_t LOG_LEAST = 64 << 20, LOG_MOST = UINT64_C(16) << 30;
 enum { LOGS = 64, NUMBERS = 0xffff, PAGE = 4096 };
@@ -42,7 +44,11 @@ set_trust(struct spw_pmem *t)
 	const struct spw_pmem_calls *calls = t->env.calls;
 
 	t->env.trusted = true;
-	if (is_set("PMEM_IS_PMEM_FORCE")) {
+	if (!t->tier.durable && is_set("SPILLWAY_EMULATE_PMEM")) {
+		t->tier.durable = true;
+		t->tier.caution = "SPILLWAY_EMULATE_PMEM is set: an fsync "
+			"relies on memory that a reboot empties";
+	} else if (is_set("PMEM_IS_PMEM_FORCE")) {
 		t->env.trusted = false;
 		t->tier.caution = "PMEM_IS_PMEM_FORCE is set: it makes nothing "
 			"durable, so every sync waits for msync";
@@ -210,7 +216,7 @@ grow(struct spw_pmem *t, size_t len)
 }
 
 int
-spw_pmem_put(struct spw_pmem *t, const void *buf, size_t len,
+spw_pmem_put(struct spw_pmem *t, const void *buf, size_t len, bool at_once,
 	     uint64_t *ret_place)
 {
 	uint32_t i, slot, gen;
@@ -219,6 +225,8 @@ spw_pmem_put(struct spw_pmem *t, const void *buf, size_t len,
 	for (i = 0; i < t->nlogs && r == -ENOSPC; i++)
 		r = spw_pmem_log_put(t->logs[i], buf, len, UINT64_MAX, &slot,
 				     &gen);
+	if (r == -ENOSPC && at_once)
+		return -EAGAIN;
 	if (r == -ENOSPC) {
 		r = grow(t, len);
 		if (r < 0)
@@ -280,13 +288,26 @@ pmem_submit(struct spw_tier *tier, struct spw_transfer *x)
 	else if (t->share.look_only)
 		return -EROFS;
 	else
-		x->err = spw_pmem_put(t, x->buf, x->len, &x->place);
-	if (!x->up && x->err == -ENOSPC)
-		return -ENOSPC;
+		x->err = spw_pmem_put(t, x->buf, x->len, x->at_once,
+				      &x->place);
+	if (!x->up && (x->err == -ENOSPC || x->err == -EAGAIN))
+		return x->err;
 	x->next = NULL;
 	*t->over_end = x;
 	t->over_end = &x->next;
 	return 0;
+}
+
+static bool
+pmem_is_prompt(const struct spw_tier *tier)
+{
+	const struct spw_pmem *t = (const struct spw_pmem *)tier;
+	uint32_t i;
+
+	for (i = 0; i < t->nlogs; i++)
+		if (!t->logs[i]->real)
+			return false;
+	return !t->share.look_only;
 }
 
 static struct spw_transfer *
@@ -457,6 +478,7 @@ const struct spw_tier_ops spw_tier_pmem = {
 	.durable = true,
 	.open = pmem_open,
 	.submit = pmem_submit,
+	.is_prompt = pmem_is_prompt,
 	.reap = pmem_reap,
 	.sync = spw_pmem_sync,
 	.sync_waits = true,		/* nothing is ever under way */

@@ -34,7 +34,8 @@ spw_pmem_place(uint32_t number, uint32_t slot_and_1, uint32_t gen)
 	return (uint64_t)number << 48 | (uint64_t)slot_and_1 << 24 | gen;
 }
 
-int spw_pmem_put(struct spw_pmem *t, const void *buf, size_t len,
+/* at_once: -EAGAIN if a file would have to be made. */
+int spw_pmem_put(struct spw_pmem *t, const void *buf, size_t len, bool at_once,
 		 uint64_t *ret_place);
 int spw_pmem_drop(struct spw_tier *tier, uint64_t place);
 int spw_pmem_sync(struct spw_tier *tier);

@@ -145,13 +145,30 @@ take_lock(struct spw_share *s, const char *name)
 	return is_current(s, name) ? 0 : -EAGAIN;
 }
 
+enum { LOCK_NAME = 32 };
+
+static void
+name_lock(const char *kind, char name[LOCK_NAME])
+{
+	(void)snprintf(name, LOCK_NAME, "%s.lock", kind);
+}
+
+bool
+spw_share_is_there(const struct spw_share *s, const char *kind)
+{
+	char name[LOCK_NAME];
+
+	name_lock(kind, name);
+	return s->lock < 0 || is_current(s, name);
+}
+
 static int
 lock_share(struct spw_share *s, const char *kind)
 {
-	char name[32];
+	char name[LOCK_NAME];
 	int r, tries;
 
-	(void)snprintf(name, sizeof(name), "%s.lock", kind);
+	name_lock(kind, name);
 	for (tries = 0; tries < 8; tries++) {
 		r = take_lock(s, name);
 		if (r != -EAGAIN)
@@ -292,12 +309,12 @@ int
 spw_share_discard(struct spw_share *s, const char *kind,
 		  int (*remove)(void *arg, const char *name), void *arg)
 {
-	char name[32];
+	char name[LOCK_NAME];
 	int r = s->look_only ? -EROFS : spw_share_clear(s, kind, remove, arg);
 
 	if (r < 0)
 		return r;
-	(void)snprintf(name, sizeof(name), "%s.lock", kind);
+	name_lock(kind, name);
 	r = spw_share_unlink(s, name);
 	if (r == 0)
 		r = sync_dir(s->dir);

@@ -37,6 +37,10 @@ int spw_share_open(const struct spw_tier_setup *setup, const char *kind,
 		   struct spw_share *ret_share);
 void spw_share_close(struct spw_share *s);
 
+/* Its names can be seen: one that is not there is gone, rather than away with
+ * all of the share. */
+bool spw_share_is_there(const struct spw_share *s, const char *kind);
+
 /* Writes down what the share's place means for the tier on it. */
 void spw_share_introduce(const struct spw_share *s, struct spw_tier *tier);
 

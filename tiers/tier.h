@@ -49,6 +49,7 @@ struct spw_transfer {
 	uint64_t at;			/* up: where in the object */
 	void *buf;			/* aligned; room for len rounded up */
 	size_t len;
+	bool at_once;			/* put: -EAGAIN rather than a wait */
 	int err;			/* when reaped: 0 or negative errno */
 	int64_t ended;			/* ns; set by who calls the tier */
 	void *user;			/* the caller's */
@@ -86,13 +87,26 @@ struct spw_tier_ops {
 	 * finish. */
 	int (*submit)(struct spw_tier *t, struct spw_transfer *x);
 
-	/* One that is over; NULL: none is (wait: none is under way). */
+	/* One that is over; NULL: none is (wait: none is under way, or
+	 * somebody called). */
 	struct spw_transfer *(*reap)(struct spw_tier *t, bool wait);
+
+	/* Neither a put at once nor a sync waits for anything now, and both are
+	 * over when they return. NULL: never so. */
+	bool (*is_prompt)(const struct spw_tier *t);
+
+	/* By another thread that has more to do: who waits in reap comes back.
+	 * NULL: reap never waits for long. */
+	void (*call)(struct spw_tier *t);
 
 	/* Puts reaped and drops made before this are durable now. sync_waits:
 	 * so are puts that were under way, which can be reaped now. */
 	int (*sync)(struct spw_tier *t);
 	bool sync_waits;
+
+	/* Nothing is to be done just now: the time for what makes later calls
+	 * cheaper. NULL: there is nothing like that. */
+	void (*rest)(struct spw_tier *t);
 
 	int (*drop)(struct spw_tier *t, uint64_t place);
 

@@ -7,6 +7,7 @@
 
 #include "shm/files.h"
 #include "shm/gate.h"
+#include "shm/glance.h"
 #include "shm/util.h"
 
 static bool
@@ -25,7 +26,7 @@ ask_for(struct spw_map *map, uint32_t file)
 {
 	struct spw_file *f = &map->files[file];
 	struct spw_ask a = {
-		.file = file, .gen = f->gen,
+		.file = file, .gen = spw_glance32(&f->gen),
 		.fails = atomic_load(&f->fails),
 		.ticket = atomic_fetch_add(&f->asked, 1) + 1,
 	};
@@ -37,8 +38,7 @@ ask_for(struct spw_map *map, uint32_t file)
 int
 spw_asks_make(struct spw_map *map, bool all, struct spw_asks *ret_asks)
 {
-	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_FILES].ready);
-	uint32_t count = SPW_MIN(ready, map->counts[SPW_POOL_FILES]);
+	uint32_t count = spw_seg_ready(map, SPW_POOL_FILES);
 	struct spw_asks asks = { calloc(count + 1, sizeof(*asks.ask)), 0 };
 
 	if (!asks.ask)
@@ -67,7 +67,7 @@ is_answered(struct spw_map *map, const struct spw_ask *a, int *ret_err)
 {
 	const struct spw_file *f = &map->files[a->file];
 
-	if (f->gen != a->gen ||
+	if (spw_glance32(&f->gen) != a->gen ||
 	    !(atomic_load(&map->owners[SPW_POOL_FILES][a->file]) &
 	      SPW_IN_USE))
 		return true;		/* settled, closed and forgotten */

@@ -19,7 +19,7 @@ static const int taken[] = {
 	SIGCONT,
 };
 
-void
+int
 spw_child_prepare(struct spw_child *c)
 {
 	struct sigaction plain = { .sa_handler = SIG_DFL }, old;
@@ -39,6 +39,7 @@ spw_child_prepare(struct spw_child *c)
 	sigaction(SIGCHLD, &plain, &old);
 	c->ignores_chld = old.sa_handler == SIG_IGN;
 	c->limits = spw_limits_raise();
+	return pipe2(c->report, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
 void
@@ -79,11 +80,10 @@ int
 spw_child_start(struct spw_child *c, const char *path, char **argv,
 		char **envp)
 {
-	int report[2], err = 0;
+	const int *report = c->report;
+	int err = 0;
 	ssize_t n;
 
-	if (pipe2(report, O_CLOEXEC) < 0)
-		return -errno;
 	c->pid = fork();
 	if (c->pid < 0) {
 		err = errno;
@@ -183,21 +183,28 @@ spw_child_step(struct spw_child *c, int64_t us)
 	return 0;
 }
 
-bool
-spw_child_is_preloaded(const struct spw_child *c)
+/* The loader maps what is preloaded before it maps the C library. */
+static bool
+is_c_library(const char *line)
+{
+	return strstr(line, "/libc.so") || strstr(line, "/ld-musl");
+}
+
+int
+spw_child_has_library(const struct spw_child *c)
 {
 	char path[32], line[4096 + 128];
-	bool found = false, any = false;
+	bool found = false, loaded = false;
 	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)c->pid);
 	maps = fopen(path, "re");
 	if (!maps)
-		return true;
+		return -1;
 	while (!found && fgets(line, sizeof(line), maps)) {
-		any = true;
 		found = strstr(line, "libspillway.so") != NULL;
+		loaded = loaded || is_c_library(line);
 	}
 	fclose(maps);
-	return found || !any;
+	return found ? 1 : loaded ? 0 : -1;
 }

@@ -18,13 +18,15 @@ struct spw_child {
 	sigset_t waited, before;	/* signals we take, and the old mask */
 	bool ignores_chld;		/* as we found SIGCHLD */
 	struct spw_limits limits;	/* as we found them */
+	int report[2];			/* a pipe: why it could not be started */
 };
 
 /* From here on signals wait for spw_child_step, and we may open as many files,
- * and write files as large, as the system allows. Before any thread. */
-void spw_child_prepare(struct spw_child *c);
+ * and write files as large, as the system allows. Before any thread.
+ * What starting a program takes is had, or a negative errno. */
+int spw_child_prepare(struct spw_child *c);
 
-/* 0, or the negative errno of exec. */
+/* 0, or the negative errno of exec. Once. */
 int spw_child_start(struct spw_child *c, const char *path, char **argv,
 		    char **envp);
 
@@ -37,8 +39,9 @@ int spw_child_start(struct spw_child *c, const char *path, char **argv,
  */
 int spw_child_step(struct spw_child *c, int64_t us);
 
-/* Whether the program has our library; true also when it cannot be told. */
-bool spw_child_is_preloaded(const struct spw_child *c);
+/* Whether the program has our library; -1: it is being loaded, or it cannot be
+ * told. */
+int spw_child_has_library(const struct spw_child *c);
 
 /* In a forked process: signals and limits as they were when we began. */
 void spw_child_restore(const struct spw_child *c);

@@ -116,7 +116,9 @@ serve(struct spw_map *map, struct spw_drainer *d)
 		/* Files were brought up for a program that is still to come. */
 		if (now < atomic_load(&map->seg->staged_until))
 			continue;
-		if (now - quiet_since >= GRACE_MS && spw_segment_remove(map, d))
+		if (now - quiet_since >= GRACE_MS &&
+		    spw_drainer_finish(d, 0) == 0 &&
+		    spw_segment_remove(map, d))
 			return;
 	}
 	/* Told to go, perhaps to be killed soon: what can be made safe is,

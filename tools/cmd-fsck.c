@@ -50,9 +50,7 @@ static uint64_t
 count_unsound(const struct spw_segment *s)
 {
 	const struct spw_map *map = &s->map;
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_BLOCKS].ready),
-				 map->counts[SPW_POOL_BLOCKS]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_BLOCKS);
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; s->state == SPW_SEGMENT_DEAD && i < ready; i++)
@@ -225,7 +223,7 @@ check_share(const struct request *req, const struct spw_share_owner *o,
 		return;
 	}
 	if (!o->has_segment)
-		spw_replay_find_kept(r);
+		spw_replay_look_home(r);
 	t->kept += r->kept;
 	check_objects(req, o, r, t);
 	t->damaged += count_damaged(r);

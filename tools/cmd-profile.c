@@ -11,7 +11,6 @@
 #include "shm/version.h"
 #include "tiers/filter.h"
 #include "tools/args.h"
-#include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/profile.h"
 #include "tools/profile-show.h"
@@ -78,11 +77,25 @@ struct request {
 	struct spw_profile_time time;
 };
 
+static void
+say(const struct request *req, enum spw_severity severity, enum spw_code code,
+    const char *what, const char *cause, const char *hint)
+{
+	struct spw_diag d;
+
+	spw_diag_begin(&d, severity, code);
+	spw_diag_subject(&d, "%e", what);
+	spw_diag_cause(&d, "%s", cause);
+	if (hint)
+		spw_diag_hint(&d, "%s", hint);
+	spw_diag_print(&d, req->args.color, STDERR_FILENO);
+}
+
 static int
 refuse(const struct request *req, enum spw_code code, const char *subject,
        const char *cause, const char *hint)
 {
-	spw_chosen_say(&req->args, SPW_ERROR, code, subject, cause, hint);
+	say(req, SPW_ERROR, code, subject, cause, hint);
 	return SPW_EXIT_USAGE;
 }
 
@@ -130,11 +143,10 @@ collect(const struct request *req, struct spw_profile_set *set)
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0) {
-			spw_chosen_say(&req->args, SPW_ERROR, SPW_NO_CODE,
-				       req->args.rest[i], r == -ENODATA ?
-				       "is smaller than 4 KiB" :
-				       r == -EINVAL ? "is no regular file" :
-				       spw_diag_errno(r), NULL);
+			say(req, SPW_ERROR, SPW_NO_CODE, req->args.rest[i],
+			    r == -ENODATA ? "is smaller than 4 KiB" :
+			    r == -EINVAL ? "is no regular file" :
+			    spw_diag_errno(r), NULL);
 			status = SPW_EXIT_PARTLY;
 		}
 	}
@@ -230,10 +242,9 @@ profile(struct request *req, struct spw_profile_shown *s)
 	}
 	for (unsigned i = 0; i < s->tiers.n; i++)
 		if (s->tiers.at[i].err) {
-			spw_chosen_say(&req->args, SPW_WARNING, SPW_NO_CODE,
-				       s->tiers.at[i].is.name,
-				       spw_diag_errno(s->tiers.at[i].err),
-				       NULL);
+			say(req, SPW_WARNING, SPW_NO_CODE,
+			    s->tiers.at[i].is.name,
+			    spw_diag_errno(s->tiers.at[i].err), NULL);
 			status = SPW_EXIT_PARTLY;
 		}
 	if (req->seed[0] && save(req, &s->set, &s->costs, &s->tiers) < 0)
@@ -245,6 +256,22 @@ profile(struct request *req, struct spw_profile_shown *s)
 	else
 		spw_profile_print(s);
 	return fflush(stdout) ? SPW_EXIT_FINDINGS : status;
+}
+
+/* A module that was never built is no news; one that does not load is. */
+static void
+tell_missing(const struct request *req)
+{
+	const struct spw_codec_slot *slot;
+	char what[64];
+
+	for (size_t i = 1; (slot = spw_codec_slot(i)); i++) {
+		if (slot->codec || slot->error == -ENOENT)
+			continue;
+		snprintf(what, sizeof(what), "codec %s", slot->name);
+		say(req, SPW_WARNING, SPW_W179, what, slot->finding.text,
+		    NULL);
+	}
 }
 
 int
@@ -275,6 +302,7 @@ spw_cmd_profile(int argc, char **argv, char **envp)
 		return status;
 	watch_signals();
 	(void)spw_codec_load(NULL);
+	tell_missing(&req);
 	status = profile(&req, &shown);
 	spw_profile_forget(&shown.set);
 	free(shown.costs.at);

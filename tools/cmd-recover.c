@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd-recover.c -- spillway recover: bring home what dead jobs left behind */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "shm/sys.h"
 #include "shm/util.h"
 #include "tools/ask.h"
 #include "tools/chosen.h"
@@ -22,6 +25,7 @@
 
 enum {
 	SLICE_MS = 200,
+	SHOW_US = 50000,
 	STALL_MS = 10000,		/* with an error, and nothing moves */
 	SHOWN = 20,			/* files, unless -v */
 };
@@ -93,28 +97,63 @@ put_segment(const struct spw_segment *s, unsigned verbose)
 	put_files(s, verbose);
 }
 
-static int
-bring_home(struct spw_segment *s, struct spw_drainer *d, bool quiet)
+struct watch {				/* of what is left, as it gets less */
+	struct spw_map *map;
+	struct spw_progress line;
+	_Atomic bool over;
+};
+
+/* By a thread: one pass of the drainer may be all there is to do. */
+static void *
+watch(void *arg)
 {
-	char what[SPW_JOB_MAX + 16];
-	struct spw_progress p;
+	struct watch *w = arg;
+	struct spw_drain_left left;
+
+	while (!atomic_load(&w->over)) {
+		spw_drainer_left(w->map, &left);
+		spw_progress_show(&w->line, left.bytes);
+		spw_sys_sleep_us(SHOW_US);
+	}
+	return NULL;
+}
+
+static int
+finish(struct spw_segment *s, struct spw_drainer *d)
+{
 	struct spw_drain_left left;
 	uint64_t least = UINT64_MAX;
 	int64_t moved = spw_now_ms();
 	int r;
 
-	snprintf(what, sizeof(what), "recover %s", s->job);
-	spw_progress_begin(&p, what, quiet);
 	do {
 		r = spw_drainer_finish(d, SLICE_MS);
 		spw_drainer_left(&s->map, &left);
-		spw_progress_show(&p, left.bytes);
 		if (left.bytes < least) {
 			least = left.bytes;
 			moved = spw_now_ms();
 		}
 	} while (r < 0 && spw_now_ms() - moved < STALL_MS);
-	spw_progress_end(&p);
+	return r;
+}
+
+static int
+bring_home(struct spw_segment *s, struct spw_drainer *d, bool quiet)
+{
+	char what[SPW_JOB_MAX + 16];
+	struct watch w = { .map = &s->map };
+	pthread_t watcher;
+	bool watched;
+	int r;
+
+	snprintf(what, sizeof(what), "recover %s", s->job);
+	spw_progress_begin(&w.line, what, quiet);
+	watched = pthread_create(&watcher, NULL, watch, &w) == 0;
+	r = finish(s, d);
+	atomic_store(&w.over, true);
+	if (watched)
+		pthread_join(watcher, NULL);
+	spw_progress_end(&w.line);
 	return r;
 }
 

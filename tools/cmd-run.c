@@ -37,6 +37,7 @@
 enum {
 	NOT_HOME = 122, FAILED = 125, NOT_EXECUTABLE = 126, NOT_FOUND = 127,
 	FIRST_LOOK_MS = 100, LAST_LOOK_MS = 1000,	/* for the library */
+	GIVE_UP_MS = 20000,
 	LEAVE_MS = 10000, HASTE_MS = 100,
 	PART_MS = 5000,			/* to leave, before we are killed */
 	STRAGGLE_MS = 500, SLICE_MS = 5,
@@ -125,6 +126,52 @@ run_plainly(struct run *r, char **envp)
 	return blame_program(r, r->args.rest[0], -errno);
 }
 
+/* It may well do without what we lack. */
+static int
+run_without(struct run *r, char **envp, int err)
+{
+	struct spw_diag d;
+
+	spw_diag_begin(&d, SPW_WARNING, SPW_W173);
+	spw_diag_subject(&d, "%e", r->args.rest[0]);
+	spw_diag_cause(&d, "runs without libspillway: %s",
+		       spw_diag_errno(-err));
+	say(r, &d, 0);
+	spw_child_restore(&r->child);
+	return run_plainly(r, envp);
+}
+
+/* What a segment needs and this machine does not have, with errno. */
+static const char *
+find_lack(const struct spw_config *cfg)
+{
+	if (cfg->origin[SPW_OPTION_SHM_DIR].from == SPW_FROM_BUILTIN &&
+	    access(cfg->shm_dir, W_OK | X_OK) < 0)
+		return cfg->shm_dir;
+	return access("/proc/self/fd", X_OK) < 0 ? "/proc/self/fd" : NULL;
+}
+
+/* Some containers have no shared memory, or none for us. That keeps nobody
+ * from working who did not say where it is. */
+static int
+check_machine(struct run *r, char **envp)
+{
+	const struct spw_config *cfg = &r->args.cfg;
+	const char *lack = find_lack(cfg);
+	struct spw_diag d;
+
+	if (!lack)
+		return -1;
+	spw_diag_begin(&d, SPW_WARNING, SPW_W153);
+	spw_diag_subject(&d, "%e", lack);
+	spw_diag_cause(&d, "%s; the program runs without Spillway",
+		       spw_diag_errno(errno));
+	if (lack == cfg->shm_dir)
+		spw_diag_hint(&d, "another place in memory: --shm-dir DIR");
+	say(r, &d, 0);
+	return cfg->strict ? FAILED : run_plainly(r, envp);
+}
+
 static int
 check_tiers(struct run *r, char **envp)
 {
@@ -202,6 +249,7 @@ enter_segment(struct run *r, char **envp)
 		return -1;
 	}
 	spw_segment_part(&r->joined.map, r->joined.proc);
+	(void)spw_segment_remove(&r->joined.map, NULL);	/* if we made it */
 	spw_diag_begin(&d, SPW_ERROR, SPW_E151);
 	spw_diag_subject(&d, "segment %e", cfg->job);
 	spw_diag_cause(&d, "cannot drain it: %s", spw_diag_errno(-err));
@@ -234,11 +282,13 @@ look_for_library(struct run *r)
 {
 	double ms = (spw_show_clock() - r->began) * 1000;
 	struct spw_diag d;
+	int has;
 
 	if (r->checked || ms < FIRST_LOOK_MS || r->child.ended)
 		return;
-	r->checked = spw_child_is_preloaded(&r->child);
-	if (r->checked || ms < LAST_LOOK_MS)
+	has = spw_child_has_library(&r->child);
+	r->checked = has > 0 || ms > GIVE_UP_MS;
+	if (has || ms < LAST_LOOK_MS)
 		return;
 	r->checked = true;
 	spw_diag_begin(&d, SPW_WARNING, SPW_W173);
@@ -470,6 +520,15 @@ report_kept(const struct spw_receipt *receipt)
 		spw_show_size(receipt->keeping.bytes, bytes));
 }
 
+static bool
+has_programs(const struct spw_map *map)
+{
+	struct spw_segment_folk folk;
+
+	spw_segment_count(map, &folk);
+	return folk.programs;
+}
+
 static void
 report(struct run *r, const struct spw_receipt *receipt,
        enum spw_handover how, pid_t agent, int why)
@@ -483,9 +542,11 @@ report(struct run *r, const struct spw_receipt *receipt,
 	else if (receipt->left.bytes && r->speaks && !r->args.cfg.quiet)
 		report_agent(r, receipt, agent);
 	else if (how == SPW_AGENT_STARTED && r->speaks && !r->args.cfg.quiet)
-		fprintf(stderr, "spillway: processes of job %s live on; "
-			"agent %d drains for them\n", r->args.cfg.job,
-			(int)agent);
+		fprintf(stderr, has_programs(&r->joined.map)
+			? "spillway: processes of job %s live on; agent %d "
+			  "drains for them\n"
+			: "spillway: the homes of job %s are not durable yet; "
+			  "agent %d goes on\n", r->args.cfg.job, (int)agent);
 	write_receipt(r, receipt);
 }
 
@@ -535,6 +596,9 @@ conclude(struct run *r)
 	receipt.seconds = spw_show_clock() - r->began;
 	if (!receipt.left.bytes)
 		why = 0;		/* it came home while we left */
+	else if (why == 0 && r->args.cfg.at_exit == SPW_AT_EXIT_KEEP &&
+		 how != SPW_TAKEN_OVER && !has_programs(map))
+		why = -EBUSY;		/* it could not be kept */
 	if (why < 0 && receipt.exit_status == 0)
 		receipt.exit_status = NOT_HOME;
 	report(r, &receipt, how, agent, why);
@@ -560,7 +624,9 @@ start_all(struct run *r, char **envp)
 		status = blame_program(r, r->args.rest[0], err);
 	}
 	spw_segment_part(&r->joined.map, r->joined.proc);
-	(void)spw_keeper_leave(&r->keeper, true, LEAVE_MS);
+	/* What it had open may have been in the way. */
+	if (spw_keeper_leave(&r->keeper, true, LEAVE_MS) == 0)
+		(void)spw_segment_remove(&r->joined.map, NULL);
 	return status;
 }
 
@@ -586,7 +652,12 @@ spw_cmd_run(int argc, char **argv, char **envp)
 		return status;
 	if (r.args.cfg.disable)
 		return run_plainly(&r, envp);
-	spw_child_prepare(&r.child);
+	status = check_machine(&r, envp);
+	if (status >= 0)
+		return status;
+	status = spw_child_prepare(&r.child);
+	if (status < 0)
+		return run_without(&r, envp, status);
 	status = start_all(&r, envp);
 	if (status >= 0)
 		return status;

@@ -28,17 +28,10 @@ static const char usage[] =
 	"  --json                write JSON\n"
 	"  --help                this text\n";
 
-static uint32_t
-ready(const struct spw_map *map, enum spw_pool_id pool)
-{
-	return SPW_MIN(atomic_load(&map->seg->pools[pool].ready),
-		       map->counts[pool]);
-}
-
 static uint64_t
 ram_used(const struct spw_map *map)
 {
-	uint32_t slots = ready(map, SPW_POOL_SLOTS);
+	uint32_t slots = spw_seg_ready(map, SPW_POOL_SLOTS);
 
 	return (uint64_t)(slots - SPW_MIN(slots,
 			  spw_pool_free(map, SPW_POOL_SLOTS)))
@@ -129,7 +122,7 @@ put_why(const struct spw_segment *s)
 			printf("  %-14s  %" PRIu64 " so far\n",
 			       spw_bypass_name(i), n);
 	}
-	for (uint32_t i = 0; i < ready(&s->map, SPW_POOL_FILES); i++) {
+	for (uint32_t i = 0; i < spw_seg_ready(&s->map, SPW_POOL_FILES); i++) {
 		const struct spw_file *f = &s->map.files[i];
 
 		if (!is_in_use(&s->map, i) || !bypass_of(f))
@@ -146,7 +139,7 @@ put_json_files(struct spw_json *j, const struct spw_segment *s)
 	char path[SPW_FILE_PATH + 1];
 
 	spw_json_open(j, "bypassed_files", '[');
-	for (uint32_t i = 0; i < ready(&s->map, SPW_POOL_FILES); i++) {
+	for (uint32_t i = 0; i < spw_seg_ready(&s->map, SPW_POOL_FILES); i++) {
 		const struct spw_file *f = &s->map.files[i];
 
 		if (!is_in_use(&s->map, i) || !bypass_of(f))
@@ -205,7 +198,7 @@ see_kept(const struct spw_shares *shares, const struct spw_share_owner *o,
 	if (o->has_segment || spw_replay_open(shares->place, shares->nplaces,
 					      o->name, true, &r) < 0)
 		return;
-	spw_replay_find_kept(r);
+	spw_replay_look_home(r);
 	if (r->kept && j) {
 		spw_json_open(j, NULL, '{');
 		spw_json_string(j, "job", o->job);

@@ -45,7 +45,8 @@ remove_if_last(struct spw_map *map)
 	if (left.bytes != left.keeps ||
 	    spw_drainer_start(map, SPW_HOST_RUN, &d) < 0)
 		return false;
-	removed = spw_segment_remove(map, d);
+	removed = spw_drainer_finish(d, 0) == 0 &&
+		  spw_segment_remove(map, d);
 	spw_drainer_stop(d);
 	return removed;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "shm/jobend.h"
@@ -140,20 +141,46 @@ make_or_join(const struct spw_seg_request *req, struct spw_joined *ret)
 	return r < 0 ? r : -EAGAIN;
 }
 
+/* One that fits, and leaves as much to others. */
+static void
+suggest(struct spw_diag *d, uint64_t room, const char *otherwise)
+{
+	if (room / 2 < SPW_RAM_MIN)
+		spw_diag_hint(d, "%s", otherwise);
+	else
+		spw_diag_hint(d, "a smaller tier: ram@%uM",
+			      (unsigned)(room / 2 >> 20));
+}
+
+static uint64_t
+largest_file(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) < 0 ? 0 : limit.rlim_cur;
+}
+
 static int
 explain(const struct spw_config *cfg, uint64_t bytes, int err,
 	struct spw_diag *d)
 {
+	const char *elsewhere = "another place in memory: --shm-dir DIR";
 	uint64_t space = 0;
 
 	(void)spw_machine_space(cfg->shm_dir, &space);
 	if (err == -ENOSPC || err == -ENOMEM) {
 		spw_diag_begin(d, SPW_ERROR, SPW_E150);
 		spw_diag_subject(d, "tier ram");
-		spw_diag_cause(d, "segment of %z does not fit, %e has %z",
-			       bytes, cfg->shm_dir, space);
-		spw_diag_hint(d, "docker run --shm-size=10g, or a smaller "
-			      "tier such as ram@32M");
+		spw_diag_cause(d, "segment of %z does not fit, ", bytes);
+		if (err == -ENOMEM) {
+			spw_diag_cause(d, "the address space is limited "
+				       "(ulimit -v)");
+			spw_diag_hint(d, "a smaller tier, such as ram@32M");
+			return -EINVAL;
+		}
+		spw_diag_cause(d, "%e has %z", cfg->shm_dir, space);
+		suggest(d, space, elsewhere);
+		spw_diag_hint(d, ", or docker run --shm-size=10g");
 		return -EINVAL;
 	}
 	spw_diag_begin(d, SPW_ERROR, SPW_E151);
@@ -168,9 +195,9 @@ explain(const struct spw_config *cfg, uint64_t bytes, int err,
 		spw_diag_cause(d, "cannot make a segment there: %s",
 			       spw_diag_errno(-err));
 	if (err == -EFBIG)
-		spw_diag_hint(d, "a smaller tier such as ram@32M");
+		suggest(d, largest_file(), "raise it: ulimit -f unlimited");
 	else
-		spw_diag_hint(d, "another place in memory: --shm-dir DIR");
+		spw_diag_hint(d, "%s", elsewhere);
 	return -EINVAL;
 }
 

@@ -30,8 +30,9 @@ close_office(struct spw_keeper *k, struct spw_drainer *d)
 
 	/* What fsync was promised by tiers is made durable at home first. */
 	spw_drainer_left(k->map, &left);
-	if (k->remove && left.bytes == left.keeps)
-		(void)spw_drainer_finish(d, 0);
+	if (k->remove && left.bytes == left.keeps &&
+	    spw_drainer_finish(d, 0) < 0)
+		k->remove = false;
 	if (k->remove)
 		k->removed = spw_segment_remove(k->map, d);
 	spw_drainer_stop(d);
@@ -117,6 +118,8 @@ spw_keeper_leave(struct spw_keeper *k, bool remove, int64_t ms)
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 		r = pthread_timedjoin_np(k->thread, NULL, &until);
+		if (r)			/* ends with the process */
+			(void)pthread_detach(k->thread);
 	}
 	return r ? -r : k->removed;
 }

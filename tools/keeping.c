@@ -31,8 +31,10 @@ is_in_use(const struct spw_map *map, uint32_t file)
 void
 spw_keeping_count(const struct spw_map *map, struct spw_keeping *ret)
 {
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
+
 	*ret = (struct spw_keeping){ 0 };
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++)
+	for (uint32_t i = 0; i < ready; i++)
 		if (is_in_use(map, i) && atomic_load(&map->files[i].keep) ==
 		    SPW_KEEP_STUB) {
 			ret->files++;
@@ -57,10 +59,11 @@ report(const struct spw_file *f, uint32_t why, bool color)
 void
 spw_keeping_report(const struct spw_map *map, bool color, unsigned verbose)
 {
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
 	unsigned told = 0;
 	struct spw_diag d;
 
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++) {
+	for (uint32_t i = 0; i < ready; i++) {
 		uint32_t why = atomic_load(&map->files[i].keep);
 
 		if (!is_in_use(map, i) || why >= SPW_KEEP_COUNT ||

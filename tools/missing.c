@@ -99,11 +99,12 @@ uint64_t
 spw_missing_tell(struct spw_segment *s, bool color, struct spw_json *j)
 {
 	struct spw_map *map = &s->map;
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_FILES);
 	struct teller t = { .j = j, .color = color };
 
 	if (j)
 		spw_json_open(j, "missing", '[');
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_FILES]; i++)
+	for (uint32_t i = 0; i < ready; i++)
 		if (atomic_load(&map->owners[SPW_POOL_FILES][i]) &
 		    SPW_IN_USE && atomic_load(&map->files[i].nchunks))
 			look_at(s, i, &t);

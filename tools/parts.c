@@ -54,29 +54,25 @@ add_block(struct blocks *b, const struct block *new)
 	return 0;
 }
 
-static uint32_t
-ready(const struct spw_map *map, enum spw_pool_id pool)
-{
-	return SPW_MIN(atomic_load(&map->seg->pools[pool].ready),
-		       map->counts[pool]);
-}
-
 static int
 find_cached(const struct spw_map *map, uint32_t file, struct blocks *ret)
 {
-	uint32_t n = ready(map, SPW_POOL_BLOCKS);
+	uint32_t n = spw_seg_ready(map, SPW_POOL_BLOCKS);
 	int r = 0;
 
 	for (uint32_t i = 0; i < n && r == 0; i++) {
 		const struct spw_block *b = &map->blocks[i];
+		struct spw_key key = spw_block_key(b);
 		struct block new = {
-			.number = b->number, .dirty = spw_block_is_dirty(b),
+			.number = key.number, .dirty = spw_block_is_dirty(b),
 			.cached = true, .object = SPW_NONE,
 		};
 
-		if (b->file == file && b->file_gen == map->files[file].gen &&
+		if (key.file == file &&
+		    key.file_gen == map->files[file].gen &&
 		    atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
-		    SPW_IN_USE && (b->state.npresent || new.dirty))
+		    SPW_IN_USE && (new.dirty ||
+				   spw_glance8(&b->state.npresent)))
 			r = add_block(ret, &new);
 	}
 	return r;
@@ -103,7 +99,7 @@ add_chunk(const struct spw_chunk *c, struct blocks *ret)
 static int
 find_below(const struct spw_map *map, uint32_t file, struct blocks *ret)
 {
-	uint32_t n = ready(map, SPW_POOL_CHUNKS);
+	uint32_t n = spw_seg_ready(map, SPW_POOL_CHUNKS);
 	int r = 0;
 
 	for (uint32_t i = 0; i < n && r == 0; i++) {

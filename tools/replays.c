@@ -111,7 +111,7 @@ open_one(const struct spw_shares *shares, const struct spw_share_owner *o,
 		(void)spw_replay_close(r, false);
 		return SPW_EXIT_PARTLY;
 	}
-	spw_replay_find_kept(r);
+	spw_replay_look_home(r);
 	all->needed += spw_replays_is_needed(r);
 	all->list[all->n++] = r;
 	return SPW_EXIT_OK;

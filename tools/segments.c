@@ -34,11 +34,10 @@ spw_segment_has_drainer(const char *path)
 void
 spw_segment_count(const struct spw_map *map, struct spw_segment_folk *ret)
 {
-	uint32_t ready = atomic_load(&map->seg->pools[SPW_POOL_PROCS].ready);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_PROCS);
 	struct spw_segment_folk folk = { 0, 0 };
 
-	for (uint32_t i = 0; i < SPW_MIN(ready, map->counts[SPW_POOL_PROCS]);
-	     i++) {
+	for (uint32_t i = 0; i < ready; i++) {
 		if (!spw_proc_is_alive(map, i))
 			continue;
 		if (atomic_load(&map->procs[i].stands_by))
@@ -261,7 +260,8 @@ is_finished(struct spw_map *map, struct spw_drainer *d)
 
 	spw_drainer_left(map, &left);
 	if (d && left.bytes && left.bytes == left.keeps) {
-		spw_drainer_keep(d);
+		if (!spw_drainer_keep(d))
+			return false;
 		spw_drainer_left(map, &left);
 	}
 	return !left.files && !left.bytes;

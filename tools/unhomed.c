@@ -23,16 +23,15 @@ dirty_bytes(const struct spw_map *map, const struct spw_block_state *s)
 static void
 count(const struct spw_map *map, uint64_t *bytes)
 {
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_BLOCKS].ready),
-				 map->counts[SPW_POOL_BLOCKS]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_BLOCKS);
 
 	for (uint32_t i = 0; i < ready; i++) {
-		const struct spw_block *b = &map->blocks[i];
+		struct spw_block_state s = spw_block_look(&map->blocks[i]);
+		uint32_t file = spw_glance32(&map->blocks[i].file);
 
 		if (atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
-		    SPW_IN_USE && b->file < map->counts[SPW_POOL_FILES])
-			bytes[b->file] += dirty_bytes(map, &b->state);
+		    SPW_IN_USE && file < map->counts[SPW_POOL_FILES])
+			bytes[file] += dirty_bytes(map, &s);
 	}
 }
 
@@ -42,17 +41,18 @@ count_below(const struct spw_map *map, uint64_t *bytes)
 {
 	for (uint32_t i = 0; i < spw_chunks_ready(map); i++) {
 		const struct spw_chunk *c = &map->chunks[i];
+		uint32_t file = spw_chunk_file(map, i);
 
-		if (!spw_chunk_is_used(map, i))
+		if (file == SPW_NONE)
 			continue;
 		for (uint32_t bit = 0; bit < SPW_CHUNK_BLOCKS; bit++) {
 			uint64_t at = (c->number * SPW_CHUNK_BLOCKS + bit) <<
 				      SPW_BLOCK_SHIFT;
-			uint64_t size = atomic_load(&map->files[c->file].size);
+			uint64_t size = atomic_load(&map->files[file].size);
 
 			if (spw_chunk_has(c, bit) && at < size)
-				bytes[c->file] += SPW_MIN(size - at,
-							  SPW_BLOCK_SIZE);
+				bytes[file] += SPW_MIN(size - at,
+						       SPW_BLOCK_SIZE);
 		}
 	}
 }

@@ -115,9 +115,7 @@ compare(const void *a, const void *b)
 int
 spw_proofs_take(const struct spw_map *map, struct spw_proofs **ret)
 {
-	uint32_t ready = SPW_MIN(atomic_load(&map->seg->pools
-					     [SPW_POOL_BLOCKS].ready),
-				 map->counts[SPW_POOL_BLOCKS]);
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_BLOCKS);
 	struct spw_proofs *p = calloc(1, sizeof(*p));
 	int r = p ? 0 : -ENOMEM;
 

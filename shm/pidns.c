@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pidns.c -- namespaces: which is ours, and whether one has ended */
+#include "shm/pidns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "shm/sys.h"
+#include "shm/text.h"
+
+#define FIRST 0xEFFFFFFCu		/* PROC_PID_INIT_INO of the kernel */
+
+struct entry {				/* as getdents64 has it */
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+static uint64_t
+inode_of(const char *path)
+{
+	struct stat st;
+
+	return spw_sys_fstatat(AT_FDCWD, path, &st, 0) < 0 ? 0 : st.st_ino;
+}
+
+uint64_t
+spw_pidns_own(void)
+{
+	return inode_of("/proc/thread-self/ns/pid");
+}
+
+bool
+spw_mntns_differs(uint32_t pid)
+{
+	uint64_t own = inode_of("/proc/thread-self/ns/mnt");
+	char path[48];
+	struct spw_text t;
+
+	spw_text_init(&t, path, sizeof(path));
+	spw_text_fmt(&t, "/proc/%u/ns/mnt", pid);
+	return own && own != inode_of(path);
+}
+
+bool
+spw_pidns_is_shown(void)
+{
+	char own[16], shown[16];
+	struct spw_text t;
+	long n = spw_syscall(SYS_readlinkat, AT_FDCWD, (long)"/proc/self",
+			     (long)shown, sizeof(shown) - 1, 0, 0);
+
+	spw_text_init(&t, own, sizeof(own));
+	spw_text_fmt(&t, "%u", (unsigned)spw_sys_getpid());
+	return n == (long)strlen(own) && memcmp(own, shown, (size_t)n) == 0;
+}
+
+/* Whether it may be in a namespace below ours: NSpid has its pid in each. */
+static bool
+may_be_below(const char *pid)
+{
+	char path[32], status[4096];
+	struct spw_text t;
+	const char *p;
+	int64_t n;
+	int fd;
+
+	spw_text_init(&t, path, sizeof(path));
+	spw_text_fmt(&t, "/proc/%s/status", pid);
+	fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd != -ENOENT && fd != -ESRCH;
+	n = spw_sys_read(fd, status, sizeof(status) - 1);
+	spw_sys_close(fd);
+	if (n <= 0)
+		return n != -ESRCH;
+	status[n] = '\0';
+	p = strstr(status, "\nNSpid:\t");
+	return !p || strcspn(p + 8, "\t") < strcspn(p + 8, "\n");
+}
+
+static bool
+may_be_in(const char *pid, uint64_t ns)
+{
+	char path[32];
+	struct spw_text t;
+	struct stat st;
+	int r;
+
+	spw_text_init(&t, path, sizeof(path));
+	spw_text_fmt(&t, "/proc/%s/ns/pid", pid);
+	r = spw_sys_fstatat(AT_FDCWD, path, &st, 0);
+	if (r == 0)
+		return st.st_ino == ns;
+	return r != -ENOENT && r != -ESRCH && may_be_below(pid);
+}
+
+static bool
+is_anybody_in(const char *entries, int64_t n, uint64_t ns)
+{
+	const struct entry *e;
+
+	for (int64_t at = 0; at < n; at += e->len) {
+		e = (const struct entry *)(entries + at);
+		if (e->name[0] >= '1' && e->name[0] <= '9' &&
+		    strlen(e->name) < 12 && may_be_in(e->name, ns))
+			return true;
+	}
+	return false;
+}
+
+bool
+spw_pidns_has_ended(uint64_t ns)
+{
+	_Alignas(8) char entries[4096];
+	bool found = false;
+	int64_t n = 0;
+	int fd;
+
+	/* /proc/1 is not there if others are hidden from us (hidepid). */
+	if (!ns || spw_pidns_own() != FIRST || !inode_of("/proc/1/status"))
+		return false;
+	fd = spw_sys_open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	while (!found && (n = spw_syscall(SYS_getdents64, fd, (long)entries,
+					  sizeof(entries), 0, 0, 0)) > 0)
+		found = is_anybody_in(entries, n, ns);
+	spw_sys_close(fd);
+	return !found && n == 0;
+}

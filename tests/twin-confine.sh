@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# twin-confine.sh -- a program forbids itself system calls, or becomes another
+# user
+
+. tests/functions.sh
+without_sanitizer address "looks for leaks with calls that are forbidden then"
+without_sanitizer thread "calls what is forbidden then"
+
+requires "$top_builddir/tests/deny" madvise true
+forms=$top_builddir/tests/confine-forms
+chmod 1777 "$shm_dir"
+for form in strict filter filter-all user; do
+	spilled_flags=(--drain-delay 60s)
+	twin_forms "$forms" $form
+	mkdir $form-thread
+	(cd $form-thread && LD_PRELOAD=$preload SPILLWAY_INCLUDE=$PWD \
+		SPILLWAY_DRAINER=thread "$forms" $form) >$form-thread.out 2>&1
+	grep -vx 'exit status 0' $form-plain.out | diff -u - $form-thread.out ||
+		fail "$form: output differs with a thread"
+	diff -r $form-plain $form-thread || fail "$form: files differ"
+done
