@@ -13,10 +13,11 @@ agent()
 	pgrep -f -- "agent --segment $segment\$" || :
 }
 
-# leave_behind FILE: a run that ends with bytes that only an agent has.
+# leave_behind FILE: a run that ends with bytes that only an agent has; nothing
+# goes home before, whose error cp would be told of.
 leave_behind()
 {
-	spilled_flags=(--drain-timeout 300ms)
+	spilled_flags=(--drain-timeout 300ms --drain-delay 10s)
 	fails_with 122 spilled cp "$scratch/data" "$1" 2>/dev/null
 	for ((i = 0; i < 200; i++)); do
 		[ -z "$(agent)" ] || break

@@ -8,7 +8,8 @@ slow_mount enospc-after=100000
 
 cd "$scratch/slow"
 head -c 400000 /dev/urandom >"$scratch/data"
-spilled_flags=(--drain-timeout 500ms)
+# Nothing goes home before dd has written it all.
+spilled_flags=(--drain-timeout 500ms --drain-delay 10s)
 fails_with 122 spilled sh -c \
 	'dd if="$0" of=file bs=10000 status=none || :' "$scratch/data" \
 	2>"$scratch/err"
