@@ -80,12 +80,14 @@ for limit in 20000 90000; do
 		-- true) || fail "$limit: $(cat err)"
 done
 
-# With few descriptors it runs, or is refused, and nothing is left.
+# With few descriptors it runs, or is refused, and nothing is left.  A search
+# for leaks, in a build that has it, would wait for one more without end.
 mkdir "$scratch/tier"
 tiers="ram@4M nvme:$(place "$scratch/tier")@8M"
 for limit in 4 5 6 7 8 9 10; do
 	status=0
-	(ulimit -n $limit && "$spillway" run --tiers "$tiers" -- dd \
+	(ASAN_OPTIONS+=:detect_leaks=0
+	 ulimit -n $limit && "$spillway" run --tiers "$tiers" -- dd \
 		if=/dev/zero of=few bs=1000 count=9 status=none 2>err) ||
 		status=$?
 	[ $status = 125 ] || [ $status = 0 -a "$(stat -c %s few)" = 9000 ] ||
