@@ -4,6 +4,7 @@
 # those who read from a tier, or fsync what was fsynced before, do not
 
 . tests/functions.sh
+requires_disk
 slow_mount
 mount=$scratch/slow
 cd "$mount"

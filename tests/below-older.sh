@@ -5,6 +5,7 @@
 # put there, for them
 
 . tests/functions.sh
+requires_disk
 requires python3 --version
 slow_mount
 mount=$scratch/slow

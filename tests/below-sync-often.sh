@@ -4,10 +4,8 @@
 # home, whenever its bytes go there; and they do go
 
 . tests/functions.sh
+requires_disk
 requires python3 --version
-case $(stat -f -c %T "$scratch") in
-tmpfs | ramfs) cannot "a tier here would not survive a reboot" ;;
-esac
 mkdir "$scratch/tier"
 
 # Appends and syncs; one block is written anew each time.

@@ -3,6 +3,7 @@
 # cmd-clean.sh -- what nobody needs goes, what holds bytes does not
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"

@@ -3,6 +3,7 @@
 # cmd-fsck.sh -- damage in a tier is found, named and, when asked, removed
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"

@@ -3,6 +3,7 @@
 # cmd-job-end.sh -- what is written is home before a batch job ends
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 slow_mount bandwidth=2000000 latency=1
 mkdir "$scratch/disk"

@@ -4,6 +4,7 @@
 # stalls meanwhile, or cannot be made a stub
 
 . tests/functions.sh
+requires_disk
 slow_mount
 mount=$scratch/slow
 cd "$mount"

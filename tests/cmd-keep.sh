@@ -3,6 +3,7 @@
 # cmd-keep.sh -- files kept in tiers: stubs at home, and the way back
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 requires python3 --version
 

@@ -4,6 +4,7 @@
 # programs read them
 
 . tests/functions.sh
+requires_disk
 requires python3 --version
 
 head -c 3000001 /dev/urandom >data

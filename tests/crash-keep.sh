@@ -3,6 +3,7 @@
 # crash-keep.sh -- death at every point of keeping files and bringing them home
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"

@@ -4,6 +4,7 @@
 # future, keep nothing from coming home and nobody's change from being seen
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"

@@ -4,6 +4,7 @@
 # the next one
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 
 most=2 tries=6

@@ -4,6 +4,7 @@
 # who says that it is to stand for persistent memory
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 
 mkdir "$shm_dir/place" "$scratch/disk"

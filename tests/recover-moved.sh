@@ -4,6 +4,7 @@
 # has its name now is never written over
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"

@@ -4,6 +4,7 @@
 # undone by what a tier still had of it
 
 . tests/functions.sh
+requires_disk
 requires python3 -c 'import os'
 unset SPILLWAY_JOB
 

@@ -3,6 +3,7 @@
 # recover-tiers.sh -- what was fsynced is brought home after the segment is gone
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"

@@ -4,6 +4,7 @@
 # told, and else as it finds better
 
 . tests/functions.sh
+requires_disk
 unset SPILLWAY_JOB
 
 mkdir "$scratch/disk"
