@@ -268,6 +268,18 @@ spw_store_open(struct spw_drainer *d)
 	return r;
 }
 
+/* A tier that does not answer still has buffers of it: it stays, and who looks
+ * for leaks is led to it. */
+static void
+abandon(struct spw_drainer *d)
+{
+	static struct spw_store *last;
+
+	d->store->before = last;
+	last = d->store;
+	d->store = NULL;
+}
+
 void
 spw_store_close(struct spw_drainer *d)
 {
@@ -290,7 +302,7 @@ spw_store_close(struct spw_drainer *d)
 		return;
 	}
 	spw_crew_tell(d->crew, NULL, NULL);
-	d->store = NULL;		/* a tier still has buffers of it */
+	abandon(d);
 }
 
 void

@@ -135,6 +135,7 @@ struct spw_level {			/* one of the tiers */
 };
 
 struct spw_store {
+	struct spw_store *before;	/* that was abandoned, if this one is */
 	uint32_t nlevels;
 	struct spw_level level[SPW_TIERS_MAX];
 	struct spw_held *held;		/* number 0 is none */
