@@ -3,6 +3,7 @@
 # twin-call-errors.sh -- calls with bad arguments fail as they always do
 
 . tests/functions.sh
+requires_disk
 checked_front
 
 mkdir a

@@ -3,6 +3,7 @@
 # twin-unlink.sh -- what nobody can open any more is not written anywhere
 
 . tests/functions.sh
+requires_disk
 requires python3 --version
 
 cat >temporaries.py <<'PROGRAM'
