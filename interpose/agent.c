@@ -419,7 +419,7 @@ start_thread(const struct spw_map *map)
 	 * included. */
 	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
 			  (long)&mask, sizeof(mask), 0, 0);
-	object = named ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	object = named ? REAL(dlopen)(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	if (object)
 		start = (engine_start_fn *)dlsym(object,
 						 "spw_engine_thread_start");

@@ -8,6 +8,7 @@
 #include "interpose/jobs.h"
 #include "interpose/kept.h"
 #include "interpose/leave.h"
+#include "interpose/own.h"
 #include "shm/below.h"
 #include "shm/claims.h"
 #include "shm/proc.h"
@@ -435,7 +436,8 @@ holds_bytes(const struct spw_file *f)
  * The last one to have the file open waits until the drainer has it: a moment
  * later it may be renamed or deleted by a program without us, and nobody
  * could tell where its bytes belong. The path noted at open is the second
- * best, for those who are killed here.
+ * best, for those who are killed here. What libc may read next without us is
+ * home before.
  */
 static void
 wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd)
@@ -446,7 +448,8 @@ wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd)
 	if (!spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
 	    atomic_load(&f->opens) > 1 || atomic_load(&ofd->refs) > 1)
 		return;
-	if (atomic_load(&spw_front.apart)) {	/* no path would lead there */
+	if (atomic_load(&spw_front.apart) ||	/* no path would lead there */
+	    spw_own_is(me, ofd->file)) {
 		(void)spw_gate_settle(me, ofd->file);	/* close tells */
 		return;
 	}

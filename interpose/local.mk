@@ -30,6 +30,8 @@ interpose_sources = \
 	interpose/numbers.c \
 	interpose/open.c \
 	interpose/other.c \
+	interpose/own.c \
+	interpose/own.h \
 	interpose/passed.c \
 	interpose/process.c \
 	interpose/process.h \

@@ -7,27 +7,6 @@
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
-/* The mapping outlives the descriptor: the file stays the kernel's until
- * this process ends, if there is a place to note it, else for good. */
-static void
-pin(const struct spw_grip *g)
-{
-	struct spw_proc *p = &g->me->map->procs[spw_front.proc];
-
-	atomic_fetch_add(&g->f->opens, 1);
-	for (int i = 0; i < SPW_PROC_PINS; i++) {
-		uint32_t none = 0;
-
-		if (atomic_load(&p->pins[i]) == g->t.file + 1) {
-			atomic_fetch_sub(&g->f->opens, 1);
-			return;
-		}
-		if (atomic_compare_exchange_strong(&p->pins[i], &none,
-						   g->t.file + 1))
-			return;
-	}
-}
-
 SPW_WRAP void *
 mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 {
@@ -42,8 +21,8 @@ mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 		errno = -r;
 		return MAP_FAILED;
 	}
-	if (spw_fdtab_peek(fd, &g))
-		pin(&g);
+	if (spw_fdtab_peek(fd, &g))	/* it outlives the descriptor */
+		spw_leave_pin(g.me, g.t.file);
 	return REAL(mmap)(at, n, prot, flags, fd, off);
 }
 SPW_ALIAS(mmap64, mmap);
