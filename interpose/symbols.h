@@ -323,7 +323,9 @@ SPW_SYM(__sysv_signal, observe)
 SPW_SYM(sigset, observe)
 SPW_SYM(siginterrupt, observe)
 
-/* Another user, a filter of system calls: the process takes no part. */
+/* Another user, a filter of system calls, another root where the drainer is a
+ * thread: the process takes no part. */
+SPW_SYM(chroot, leave)
 SPW_SYM(setuid, leave)
 SPW_SYM(seteuid, leave)
 SPW_SYM(setreuid, leave)
@@ -448,7 +450,6 @@ SPW_SYM(fchown, ignore)
 SPW_SYM(fchownat, ignore)
 SPW_SYM(chdir, ignore)
 SPW_SYM(fchdir, ignore)
-SPW_SYM(chroot, ignore)
 SPW_SYM(getcwd, ignore)
 SPW_SYM(__getcwd_chk, ignore)
 SPW_SYM(getwd, ignore)
