@@ -325,6 +325,7 @@ is_for_agent(const char *variable)
 {
 	static const char *const dropped[] = {
 		"LD_PRELOAD=", "LD_AUDIT=", "SPILLWAY_HANDOVER=",
+		SPW_TOLD "=",
 	};
 
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)

@@ -25,9 +25,9 @@
 #include "shm/sys.h"
 
 static const char hand_over[] = "SPILLWAY_HANDOVER=1";
+static const char told[] = SPW_TOLD "=1";
 
 enum {
-	NAME_LEN = sizeof("SPILLWAY_HANDOVER=") - 1,
 	HEAD_LEN = 1024,		/* of an image: header and its table */
 	BUSY_TRIES = 200, BUSY_US = 5000,
 };
@@ -254,14 +254,15 @@ count(char *const *envp)
 	return n;
 }
 
-/* The variable as it must be; envp itself when it is so already. */
+/* The variable, set to 1 or not there; envp itself when it is so already. */
 static char *const *
-with_variable(struct spw_exec *x, char *const *envp, bool want)
+with_variable(struct spw_exec *x, char *const *envp, const char *set,
+	      bool want)
 {
-	size_t n = count(envp), k = 0;
+	size_t n = count(envp), k = 0, name = strlen(set) - 1;
 	char **to = x->few;
 
-	if (want == (variable(envp, hand_over, NAME_LEN) != NULL))
+	if (want == (variable(envp, set, name) != NULL))
 		return envp;
 	if (n + 2 > SPW_EXEC_FEW) {
 		x->mapped_len = (n + 2) * sizeof(*to);
@@ -272,10 +273,10 @@ with_variable(struct spw_exec *x, char *const *envp, bool want)
 		x->mapped = to;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (strncmp(envp[i], hand_over, NAME_LEN) != 0)
+		if (strncmp(envp[i], set, name) != 0)
 			to[k++] = envp[i];
 	if (want)
-		to[k++] = (char *)hand_over;
+		to[k++] = (char *)set;
 	to[k] = NULL;
 	return to;
 }
@@ -288,12 +289,16 @@ spw_exec_ready(struct spw_exec *x, const struct spw_image *image,
 	bool with_us = has_us(envp), deaf;
 
 	x->envp = envp;
-	if (!spw_front_is_on())
+	if (!spw_front_is_on()) {
+		if (with_us && spw_front_was_told())
+			x->envp = with_variable(x, envp, told, true);
+		errno = saved;
 		return;
+	}
 	deaf = look_at_image(x, image);
 	if (deaf || !with_us)
 		spw_leave_open(SPW_BYPASS_EXEC);
-	x->envp = with_variable(x, envp, x->hand_over && with_us);
+	x->envp = with_variable(x, envp, hand_over, x->hand_over && with_us);
 	errno = saved;
 }
 
