@@ -13,6 +13,7 @@ interpose_sources = \
 	interpose/fdtab.h \
 	interpose/front.c \
 	interpose/front.h \
+	interpose/image.c \
 	interpose/inner.c \
 	interpose/io.c \
 	interpose/jobs.c \

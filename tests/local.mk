@@ -375,6 +375,7 @@ tests_scripts = \
 	tests/twin-exec.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
+	tests/twin-foreign.sh \
 	tests/twin-fork-threads.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
