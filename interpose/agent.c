@@ -89,21 +89,47 @@ find_library(void)
 		library[0] = '\0';
 }
 
-bool
-spw_agent_is_named_in(const char *preload)
+/* Whether the first n bytes, of one that is preloaded, name us. */
+static bool
+is_us(const char *entry, size_t n)
 {
 	const char *name = base_name(library);
 	size_t len = strlen(name);
 
-	while (len && *preload) {
+	return len && n >= len && memcmp(entry + n - len, name, len) == 0 &&
+	       (n == len || entry[n - len - 1] == '/');
+}
+
+bool
+spw_agent_is_named_in(const char *preload)
+{
+	while (*preload) {
 		size_t n = strcspn(preload, ": ");
 
-		if (n >= len && memcmp(preload + n - len, name, len) == 0 &&
-		    (n == len || preload[n - len - 1] == '/'))
+		if (is_us(preload, n))
 			return true;
 		preload += n + (preload[n] != '\0');
 	}
 	return false;
+}
+
+void
+spw_agent_unname(const char *preload, struct spw_text *t)
+{
+	bool first = true;
+
+	while (*preload) {
+		size_t n = strcspn(preload, ": ");
+
+		if (n && !is_us(preload, n)) {
+			if (!first)
+				spw_text_putc(t, ':');
+			for (size_t i = 0; i < n; i++)
+				spw_text_putc(t, preload[i]);
+			first = false;
+		}
+		preload += n + (preload[n] != '\0');
+	}
 }
 
 /* Where the lock cannot be looked at, since no descriptor is left, or this
@@ -325,6 +351,7 @@ is_for_agent(const char *variable)
 {
 	static const char *const dropped[] = {
 		"LD_PRELOAD=", "LD_AUDIT=", "SPILLWAY_HANDOVER=",
+		SPW_TOLD "=",
 	};
 
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
@@ -419,7 +446,7 @@ start_thread(const struct spw_map *map)
 	 * included. */
 	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
 			  (long)&mask, sizeof(mask), 0, 0);
-	object = named ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	object = named ? REAL(dlopen)(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	if (object)
 		start = (engine_start_fn *)dlsym(object,
 						 "spw_engine_thread_start");

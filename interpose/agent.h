@@ -32,4 +32,8 @@ bool spw_agent_end_job(void);
 /* True when this value of LD_PRELOAD loads us. */
 bool spw_agent_is_named_in(const char *preload);
 
+/* Appends what else it names. */
+struct spw_text;
+void spw_agent_unname(const char *preload, struct spw_text *t);
+
 #endif

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* confine.c -- a process becomes another user, or may call the kernel less */
+/* confine.c -- a process becomes another user, has another root, or may call
+ * the kernel less */
 
 /*
  * Another user has segments of his own: the process, and whatever it starts,
  * could not see what others write to this one, nor start a drainer for it. A
  * filter of system calls may kill who waits for a lock, a drainer or a thread
- * that the program does not know of. In both cases everything is brought home
- * first, and the kernel serves the process from then on.
+ * that the program does not know of; Landlock may keep it from the segment. In
+ * all these cases everything is brought home first, and the kernel serves the
+ * process from then on.
  */
 #include <linux/seccomp.h>
 #include <stdarg.h>
 
+#include "interpose/front.h"
 #include "interpose/process.h"
 #include "interpose/real.h"
+#include "shm/conf.h"
 #include "shm/sys.h"
 
 void
@@ -48,6 +52,16 @@ setresuid(uid_t real, uid_t effective, uid_t saved)
 {
 	spw_process_becomes(effective);
 	return REAL(setresuid)(real, effective, saved);
+}
+
+/* A drainer that is a thread may not have got hold of the segment yet, and
+ * nobody could start one from there. */
+SPW_WRAP int
+chroot(const char *path)
+{
+	if (spw_front_drainer_mode() == SPW_DRAINER_THREAD)
+		spw_process_withdraws();
+	return REAL(chroot)(path);
 }
 
 /* Some only ask, with a filter that is none. */

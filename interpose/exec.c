@@ -7,12 +7,12 @@
  * SPILLWAY_HANDOVER tells it to look at what it inherited. An image without
  * us (LD_PRELOAD taken away, statically linked, set-uid) reads files by the
  * kernel alone, so everything is brought home before it starts. A program
- * that took LD_PRELOAD away meant it; it is not put back.
+ * that took LD_PRELOAD away meant it; it is not put back. One with another
+ * libc's loader, which could not load us, does not hear of us.
  *
  * exec is called in forked children and in signal handlers: no malloc here.
  */
 #include <alloca.h>
-#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -23,12 +23,12 @@
 #include "interpose/process.h"
 #include "interpose/real.h"
 #include "shm/sys.h"
+#include "shm/text.h"
 
 static const char hand_over[] = "SPILLWAY_HANDOVER=1";
+static const char told[] = SPW_TOLD "=1";
 
 enum {
-	NAME_LEN = sizeof("SPILLWAY_HANDOVER=") - 1,
-	HEAD_LEN = 1024,		/* of an image: header and its table */
 	BUSY_TRIES = 200, BUSY_US = 5000,
 };
 
@@ -139,68 +139,6 @@ search(const char *name, char *buf, size_t cap)
 	return false;
 }
 
-/* A linked program names a loader; without one nobody loads us. */
-static bool
-is_static(const unsigned char *head, int64_t n)
-{
-	const Elf64_Ehdr *elf = (const void *)head;
-
-	if (n < (int64_t)sizeof(*elf) || memcmp(head, ELFMAG, SELFMAG) != 0)
-		return false;
-	if (head[EI_CLASS] != ELFCLASS64 ||
-	    elf->e_phentsize != sizeof(Elf64_Phdr))
-		return true;		/* a foreign one: not with us */
-	for (int i = 0; i < elf->e_phnum; i++) {
-		uint64_t at = elf->e_phoff + i * sizeof(Elf64_Phdr);
-		Elf64_Phdr ph;
-
-		if (at > HEAD_LEN || at + sizeof(ph) > (uint64_t)n)
-			return true;	/* not seen: the safe answer */
-		memcpy(&ph, head + at, sizeof(ph));
-		if (ph.p_type == PT_INTERP)
-			return false;
-	}
-	return true;
-}
-
-static bool is_deaf(int dir, const char *path, int depth);
-
-static bool
-script_is_deaf(char *line, int64_t n, int depth)
-{
-	char *end;
-
-	line[n] = '\0';
-	line += 2 + strspn(line + 2, " \t");
-	end = line + strcspn(line, " \t\n");
-	*end = '\0';
-	return depth < 4 && *line && is_deaf(AT_FDCWD, line, depth + 1);
-}
-
-/* True when an image will not load us even if LD_PRELOAD says so. */
-static bool
-is_deaf(int dir, const char *path, int depth)
-{
-	_Alignas(8) unsigned char head[HEAD_LEN + 1];
-	struct stat st;
-	int64_t n = 0;
-	int fd = spw_sys_openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-				0);
-
-	if (fd < 0)
-		return fd == -EACCES;	/* may be executable all the same */
-	if (spw_sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		n = spw_sys_pread(fd, head, HEAD_LEN, 0);
-	spw_sys_close(fd);
-	if (n < 2)
-		return false;		/* exec will say what is wrong */
-	if (st.st_mode & (S_ISUID | S_ISGID))
-		return true;
-	if (head[0] == '#' && head[1] == '!')
-		return script_is_deaf((char *)head, n, depth);
-	return is_static(head, n);
-}
-
 /* The kernel reads the image from home. Names outside of what is managed
  * are not worth a look at the segment. */
 static void
@@ -219,8 +157,7 @@ bring_image_home(struct spw_exec *x, int dir, const char *path, int flags)
 	x->image_ours = true;
 }
 
-/* True when the image will be deaf to LD_PRELOAD. */
-static bool
+static enum spw_hearing
 look_at_image(struct spw_exec *x, const struct spw_image *image)
 {
 	char found[PATH_MAX];
@@ -229,19 +166,19 @@ look_at_image(struct spw_exec *x, const struct spw_image *image)
 
 	if (image->search && !strchr(path, '/')) {
 		if (!search(path, found, sizeof(found)))
-			return false;
+			return SPW_HEARS;
 		path = found;
 	}
 	/* Also finds out whether path points anywhere. */
 	r = spw_syscall(SYS_faccessat, image->dir, (long)path, F_OK, 0, 0, 0);
 	if (r == -ENOENT && image->flags & AT_EMPTY_PATH && !*path) {
 		spw_exec_give(x, image->dir);
-		return false;
+		return SPW_HEARS;
 	}
 	if (r < 0)
-		return false;		/* exec will say what is wrong */
+		return SPW_HEARS;	/* exec will say what is wrong */
 	bring_image_home(x, image->dir, path, image->flags);
-	return is_deaf(image->dir, path, 0);
+	return spw_image_hears(image->dir, path);
 }
 
 static size_t
@@ -254,15 +191,15 @@ count(char *const *envp)
 	return n;
 }
 
-/* The variable as it must be; envp itself when it is so already. */
+/* Everything but the variable whose name, with "=", is so long; then set, if
+ * it is not NULL. */
 static char *const *
-with_variable(struct spw_exec *x, char *const *envp, bool want)
+exchange(struct spw_exec *x, char *const *envp, const char *name, size_t len,
+	 const char *set)
 {
 	size_t n = count(envp), k = 0;
 	char **to = x->few;
 
-	if (want == (variable(envp, hand_over, NAME_LEN) != NULL))
-		return envp;
 	if (n + 2 > SPW_EXEC_FEW) {
 		x->mapped_len = (n + 2) * sizeof(*to);
 		to = spw_sys_mmap(NULL, x->mapped_len, PROT_READ | PROT_WRITE,
@@ -272,12 +209,40 @@ with_variable(struct spw_exec *x, char *const *envp, bool want)
 		x->mapped = to;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (strncmp(envp[i], hand_over, NAME_LEN) != 0)
+		if (strncmp(envp[i], name, len) != 0)
 			to[k++] = envp[i];
-	if (want)
-		to[k++] = (char *)hand_over;
+	if (set)
+		to[k++] = (char *)set;
 	to[k] = NULL;
 	return to;
+}
+
+/* The variable, set to 1 or not there; envp itself when it is so already. */
+static char *const *
+with_variable(struct spw_exec *x, char *const *envp, const char *set,
+	      bool want)
+{
+	size_t len = strlen(set) - 1;
+
+	if (want == (variable(envp, set, len) != NULL))
+		return envp;
+	return exchange(x, envp, set, len, want ? set : NULL);
+}
+
+/* Its loader would complain of us, or not start it. */
+static char *const *
+without_us(struct spw_exec *x, char *const *envp)
+{
+	static const char name[] = "LD_PRELOAD=";
+	struct spw_text t;
+
+	spw_text_init(&t, x->preload, sizeof(x->preload));
+	spw_text_put(&t, name);
+	spw_agent_unname(variable(envp, name, sizeof(name) - 1), &t);
+	if (t.cut)
+		return envp;
+	return exchange(x, envp, name, sizeof(name) - 1,
+			t.len > sizeof(name) - 1 ? x->preload : NULL);
 }
 
 void
@@ -285,15 +250,24 @@ spw_exec_ready(struct spw_exec *x, const struct spw_image *image,
 	       char *const *envp)
 {
 	int saved = errno;
-	bool with_us = has_us(envp), deaf;
+	bool with_us = has_us(envp);
+	enum spw_hearing hearing;
 
 	x->envp = envp;
-	if (!spw_front_is_on())
+	if (!spw_front_is_on()) {
+		if (with_us && spw_front_was_told())
+			x->envp = with_variable(x, envp, told, true);
+		errno = saved;
 		return;
-	deaf = look_at_image(x, image);
-	if (deaf || !with_us)
+	}
+	hearing = look_at_image(x, image);
+	if (hearing != SPW_HEARS || !with_us)
 		spw_leave_open(SPW_BYPASS_EXEC);
-	x->envp = with_variable(x, envp, x->hand_over && with_us);
+	if (hearing == SPW_FOREIGN && with_us)
+		x->envp = without_us(x, envp);
+	else
+		x->envp = with_variable(x, envp, hand_over,
+					x->hand_over && with_us);
 	errno = saved;
 }
 

@@ -8,6 +8,7 @@
 #include "interpose/jobs.h"
 #include "interpose/kept.h"
 #include "interpose/leave.h"
+#include "interpose/own.h"
 #include "shm/below.h"
 #include "shm/claims.h"
 #include "shm/proc.h"
@@ -228,12 +229,12 @@ ask_kernel(int fd, struct statx *stx, struct spw_file_seen *seen)
 	return true;
 }
 
-/* Puts fd into the tables; false when there is no room for it. */
-static bool
-manage(struct spw_me *me, int fd, uint32_t flags, struct spw_file_seen *seen)
+/* The file's record, with this opening counted; or SPW_NONE. */
+static uint32_t
+take_up(struct spw_me *me, int fd, struct spw_file_seen *seen)
 {
-	uint32_t file, ofd;
 	struct statx stx;
+	uint32_t file;
 	int r;
 
 	do
@@ -243,11 +244,37 @@ manage(struct spw_me *me, int fd, uint32_t flags, struct spw_file_seen *seen)
 		spw_bypass_count(me->map, r == -ENAMETOOLONG
 				 ? SPW_BYPASS_PATH_TOO_LONG
 				 : SPW_BYPASS_NO_ROOM);
-		return false;
+		return SPW_NONE;
 	}
 	if (r > 0)
 		spw_jobs_meet(me, file, fd, seen);
 	refresh(me, file, fd, seen);
+	return file;
+}
+
+/* The number is too high for the tables: nobody will tell when it is closed. */
+static bool
+let_be(struct spw_me *me, uint32_t file)
+{
+	if (spw_leave_file(me, file, SPW_BYPASS_NO_ROOM) < 0)
+		return false;
+	spw_leave_pin(me, file);
+	return true;
+}
+
+/* Puts fd into the tables; false when there is no room for it. */
+static bool
+manage(struct spw_me *me, int fd, uint32_t flags, struct spw_file_seen *seen)
+{
+	uint32_t file = take_up(me, fd, seen), ofd;
+
+	if (file == SPW_NONE)
+		return false;
+	if (fd >= SPW_FD_MAX) {
+		(void)let_be(me, file);	/* or old bytes are read there */
+		spw_file_close(me, file);
+		return false;
+	}
 	if (flags & SPW_OFD_APPEND)
 		spw_gate_appends(me, file);
 	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
@@ -300,8 +327,6 @@ spw_fdtab_opened(int fd, int flags)
 	struct spw_me *me;
 	bool known;
 
-	if ((unsigned)fd >= SPW_FD_MAX)
-		return;
 	if (spw_fdtab_has(fd))		/* closed behind our back */
 		(void)spw_fdtab_closing(fd);
 	if (!spw_front_is_on() || flags & O_PATH ||
@@ -402,7 +427,7 @@ share(int fd, uint32_t pid, int its_fd)
 	struct spw_me *me = spw_front_look() ? spw_front_me() : NULL;
 	uint32_t ofd = me && pid ? description_of(pid, its_fd) : 0;
 
-	if (!ofd || !spw_fdtab_refer(fd, ofd - 1))
+	if (!ofd || fd >= SPW_FD_MAX || !spw_fdtab_refer(fd, ofd - 1))
 		return false;
 	if (!enter_fd(me, fd, ofd - 1)) {
 		spw_ofd_unref(me, ofd - 1);
@@ -415,8 +440,6 @@ share(int fd, uint32_t pid, int its_fd)
 void
 spw_fdtab_received(int fd, uint32_t pid, int its_fd)
 {
-	if ((unsigned)fd >= SPW_FD_MAX)
-		return;
 	if (spw_fdtab_has(fd))		/* closed behind our back */
 		(void)spw_fdtab_closing(fd);
 	if (spw_front_is_on() && !share(fd, pid, its_fd))
@@ -435,7 +458,8 @@ holds_bytes(const struct spw_file *f)
  * The last one to have the file open waits until the drainer has it: a moment
  * later it may be renamed or deleted by a program without us, and nobody
  * could tell where its bytes belong. The path noted at open is the second
- * best, for those who are killed here.
+ * best, for those who are killed here. What libc may read next without us is
+ * home before.
  */
 static void
 wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd)
@@ -446,7 +470,8 @@ wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd)
 	if (!spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
 	    atomic_load(&f->opens) > 1 || atomic_load(&ofd->refs) > 1)
 		return;
-	if (atomic_load(&spw_front.apart)) {	/* no path would lead there */
+	if (atomic_load(&spw_front.apart) ||	/* no path would lead there */
+	    spw_own_is(me, ofd->file)) {
 		(void)spw_gate_settle(me, ofd->file);	/* close tells */
 		return;
 	}
@@ -505,7 +530,8 @@ spw_fdtab_duped(int from, int to)
 	    !enter_fd(g.me, to, (uint32_t)(g.ofd - g.me->map->ofds))) {
 		/* The copy is not ours to track: the kernel serves both. */
 		spw_ofd_unref(g.me, (uint32_t)(g.ofd - g.me->map->ofds));
-		(void)spw_leave(from, SPW_BYPASS_NO_ROOM);
+		if (let_be(g.me, g.t.file))
+			spw_fdtab_to_kernel(&g);
 		return;
 	}
 	if (to > 2)

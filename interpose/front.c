@@ -56,6 +56,34 @@ spw_front_say(const char *what, int err)
 	(void)spw_sys_write(2, line, t.len);	/* nobody to tell otherwise */
 }
 
+/* That the program runs without us is said once, not by each one that it
+ * starts: those are told that it was. Before main the variable is set here, so
+ * that a shell hands it on to whatever it starts; later at exec. */
+static _Atomic bool was_told;
+static bool is_begun;
+
+bool
+spw_front_was_told(void)
+{
+	return atomic_load(&was_told);
+}
+
+void
+spw_front_need_not_tell(void)
+{
+	atomic_store(&was_told, true);
+	if (!is_begun)
+		(void)setenv(SPW_TOLD, "1", 1);
+}
+
+static void
+decline(const char *what, int err)
+{
+	if (!spw_front_was_told())
+		spw_front_say(what, err);
+	spw_front_need_not_tell();
+}
+
 static void
 say_diag(const struct spw_diag *d)
 {
@@ -64,7 +92,10 @@ say_diag(const struct spw_diag *d)
 				  ? "the program runs without Spillway" : NULL;
 	size_t n = spw_diag_oneline(d, consequence, line, sizeof(line));
 
-	(void)spw_sys_write(2, line, n);
+	if (!spw_front_was_told())
+		(void)spw_sys_write(2, line, n);
+	if (consequence)
+		spw_front_need_not_tell();
 }
 
 bool
@@ -195,10 +226,9 @@ create(const char *job)
 	if (crowds_out(req.bytes))
 		return -ENOMEM;
 	if (!spw_agent_is_possible()) {
-		spw_front_say("neither the command spillway nor "
-			      "libspillway-engine.so is beside "
-			      "libspillway.so; the program runs without "
-			      "Spillway", 0);
+		decline("neither the command spillway nor "
+			"libspillway-engine.so is beside libspillway.so; the "
+			"program runs without Spillway", 0);
 		return -ECANCELED;
 	}
 	if (spw_tierspec_write(&tiers, below, sizeof(below)) < 0)
@@ -310,7 +340,7 @@ join_claims(uint32_t proc)
 	spw_text_fmt(&t, "%s/spillway.%u/claims cannot be used; the program "
 		     "runs without Spillway  [W166]", config.shm_dir,
 		     spw_sys_geteuid());
-	spw_front_say(line, -r);
+	decline(line, -r);
 	return -ECANCELED;
 }
 
@@ -354,6 +384,8 @@ join(void *arg)
 	} while (j->r == -ESTALE);	/* the last to leave removed it */
 }
 
+static const char no_segment[] = "no segment; the program runs without Spillway";
+
 static int
 attach(bool may_make)
 {
@@ -371,8 +403,7 @@ attach(bool may_make)
 		if (j.r < 0 && (may_make || j.r != -ENOENT)) {
 			atomic_store(&spw_front.inert, true);
 			if (j.r != -ECANCELED)
-				spw_front_say("no segment; the program runs "
-					      "without Spillway", -j.r);
+				decline(no_segment, -j.r);
 		}
 	}
 	pthread_mutex_unlock(&once);
@@ -499,6 +530,27 @@ take_over_inherited(void)
 		spw_fdtab_inherited(fd);
 }
 
+static int
+may_use(const char *dir)
+{
+	return (int)spw_syscall(SYS_faccessat, AT_FDCWD, (long)dir,
+				W_OK | X_OK, 0, 0, 0);
+}
+
+/* Looked at before anything is opened, for a shell opens little itself. */
+static bool
+has_a_place(void)
+{
+	char ours[SPW_SEG_PATH_MAX];
+	int r = may_use(config.shm_dir);
+
+	if (r == 0 || (spw_seg_path(config.shm_dir, NULL, ours,
+				    sizeof(ours)) == 0 && may_use(ours) == 0))
+		return true;
+	decline(no_segment, -r);
+	return false;
+}
+
 __attribute__((constructor))
 static void
 begin(void)
@@ -506,10 +558,14 @@ begin(void)
 	struct rlimit limit;
 
 	spw_real_find_all();
-	if (pthread_key_create(&lane_key, give_lane_back) || !read_settings()) {
+	atomic_store(&was_told, secure_getenv(SPW_TOLD) != NULL);
+	if (pthread_key_create(&lane_key, give_lane_back) ||
+	    !read_settings() || !has_a_place()) {
 		atomic_store(&spw_front.inert, true);
+		is_begun = true;
 		return;
 	}
+	is_begun = true;
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
 	    limit.rlim_cur != RLIM_INFINITY)
 		spw_front.fsize_limit = limit.rlim_cur;

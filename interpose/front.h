@@ -70,6 +70,12 @@ bool spw_front_wants(const char *path);
 /* One line on standard error, once per process and reason. */
 void spw_front_say(const char *what, int err);
 
+/* Whether the user knows that this process, and so what it starts, runs
+ * without us; from now on he does, or need not. */
+#define SPW_TOLD "SPILLWAY_TOLD"
+bool spw_front_was_told(void);
+void spw_front_need_not_tell(void);
+
 /* Turns a negative errno into -1 and errno; success leaves errno alone. */
 static inline int64_t
 spw_ret(int64_t r)

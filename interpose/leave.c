@@ -39,6 +39,26 @@ spw_leave(int fd, enum spw_bypass why)
 	return r;
 }
 
+void
+spw_leave_pin(struct spw_me *me, uint32_t file)
+{
+	struct spw_proc *p = &me->map->procs[spw_front.proc];
+	struct spw_file *f = &me->map->files[file];
+
+	atomic_fetch_add(&f->opens, 1);
+	for (int i = 0; i < SPW_PROC_PINS; i++) {
+		uint32_t none = 0;
+
+		if (atomic_load(&p->pins[i]) == file + 1) {
+			atomic_fetch_sub(&f->opens, 1);
+			return;
+		}
+		if (atomic_compare_exchange_strong(&p->pins[i], &none,
+						   file + 1))
+			return;
+	}
+}
+
 static void
 let_position_go(struct spw_visit *v)
 {

@@ -15,6 +15,11 @@ int spw_leave(int fd, enum spw_bypass why);
 /* The same by record, for one that nobody needs to have open. */
 int spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why);
 
+/* After it, where a use of the file outlives all descriptors that we know: it
+ * stays the kernel's until this process ends, if there is a place to note it,
+ * else for good. */
+void spw_leave_pin(struct spw_me *me, uint32_t file);
+
 /*
  * A visit to the kernel: between begin and end the gate is closed, all bytes
  * are home, no block is cached and the kernel's position is ours; afterwards

@@ -13,6 +13,7 @@ interpose_sources = \
 	interpose/fdtab.h \
 	interpose/front.c \
 	interpose/front.h \
+	interpose/image.c \
 	interpose/inner.c \
 	interpose/io.c \
 	interpose/jobs.c \
@@ -30,6 +31,8 @@ interpose_sources = \
 	interpose/numbers.c \
 	interpose/open.c \
 	interpose/other.c \
+	interpose/own.c \
+	interpose/own.h \
 	interpose/passed.c \
 	interpose/process.c \
 	interpose/process.h \

@@ -13,6 +13,7 @@
 #include "interpose/process.h"
 #include "interpose/real.h"
 #include "interpose/rings.h"
+#include "interpose/signals.h"
 
 #define I(k) ((int)a[k])
 #define U(k) ((unsigned)a[k])
@@ -189,7 +190,14 @@ processes(long nr, const long *a, long *ret)
 	case SYS_setresuid:
 		spw_process_becomes((uid_t)a[1]);
 		return false;
+	case SYS_rt_sigaction: return spw_signals_by_number(a, ret);
+#ifdef SYS_landlock_restrict_self
+	case SYS_landlock_restrict_self:
+		spw_process_withdraws();
+		return false;
+#endif
 	case SYS_seccomp: *ret = spw_process_seccomp(a); break;
+	case SYS_chroot: *ret = chroot(P(0)); break;
 	case SYS_prctl: *ret = prctl(I(0), a[1], a[2], a[3], a[4]); break;
 	case SYS_exit_group: _exit(I(0));
 	default: return false;

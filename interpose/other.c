@@ -2,31 +2,11 @@
 /* other.c -- calls that reach a file past read and write: the kernel's */
 #include <errno.h>
 #include <linux/fs.h>
+#include <linux/loop.h>
 #include <stdarg.h>
 
 #include "interpose/leave.h"
 #include "interpose/real.h"
-
-/* The mapping outlives the descriptor: the file stays the kernel's until
- * this process ends, if there is a place to note it, else for good. */
-static void
-pin(const struct spw_grip *g)
-{
-	struct spw_proc *p = &g->me->map->procs[spw_front.proc];
-
-	atomic_fetch_add(&g->f->opens, 1);
-	for (int i = 0; i < SPW_PROC_PINS; i++) {
-		uint32_t none = 0;
-
-		if (atomic_load(&p->pins[i]) == g->t.file + 1) {
-			atomic_fetch_sub(&g->f->opens, 1);
-			return;
-		}
-		if (atomic_compare_exchange_strong(&p->pins[i], &none,
-						   g->t.file + 1))
-			return;
-	}
-}
 
 SPW_WRAP void *
 mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
@@ -42,8 +22,8 @@ mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 		errno = -r;
 		return MAP_FAILED;
 	}
-	if (spw_fdtab_peek(fd, &g))
-		pin(&g);
+	if (spw_fdtab_peek(fd, &g))	/* it outlives the descriptor */
+		spw_leave_pin(g.me, g.t.file);
 	return REAL(mmap)(at, n, prot, flags, fd, off);
 }
 SPW_ALIAS(mmap64, mmap);
@@ -168,6 +148,32 @@ clone_into(int fd, unsigned long request, void *arg, int from)
 	return r;
 }
 
+/* The kernel compares bytes before it shares them: ours must be there. */
+static int
+dedupe(int fd, struct file_dedupe_range *to)
+{
+	int r = spw_settle_fd(fd);
+
+	for (unsigned i = 0; r == 0 && i < to->dest_count; i++)
+		r = spw_settle_fd((int)to->info[i].dest_fd);
+	return r < 0 ? (int)spw_ret(r) : REAL(ioctl)(fd, FIDEDUPERANGE, to);
+}
+
+/* A device made of a file, which it keeps when everybody has closed it. */
+static int
+make_device(int device, unsigned long request, void *arg, int fd)
+{
+	struct spw_grip g;
+	int r = spw_leave(fd, SPW_BYPASS_MMAP);
+
+	if (r < 0)
+		return (int)spw_ret(r);
+	r = REAL(ioctl)(device, request, arg);
+	if (r >= 0 && spw_fdtab_peek(fd, &g))
+		atomic_fetch_add(&g.f->opens, 1);
+	return r;
+}
+
 /* Attributes with which nobody could bring bytes home afterwards. */
 static bool
 locks_up(unsigned long request, const void *arg)
@@ -183,10 +189,45 @@ locks_up(unsigned long request, const void *arg)
 	       x->fsx_xflags & (FS_XFLAG_IMMUTABLE | FS_XFLAG_APPEND);
 }
 
+/* Requests that name another file, or several. False: not one of them. */
+static bool
+is_about_another(int fd, unsigned long request, void *arg, int *ret)
+{
+	struct file_dedupe_range *same = arg;
+	struct file_clone_range *range = arg;
+	struct loop_config *loop = arg;
+
+	switch (request) {
+	case FICLONE:
+		*ret = clone_into(fd, request, arg, (int)(intptr_t)arg);
+		return true;
+	case FICLONERANGE:
+		if (spw_cache_bad_pointer(range, sizeof(*range)))
+			return false;
+		*ret = clone_into(fd, request, arg, (int)range->src_fd);
+		return true;
+	case FIDEDUPERANGE:
+		if (spw_cache_bad_pointer(same, sizeof(*same)))
+			return false;
+		*ret = dedupe(fd, same);
+		return true;
+	case LOOP_SET_FD:
+	case LOOP_CHANGE_FD:
+		*ret = make_device(fd, request, arg, (int)(intptr_t)arg);
+		return true;
+	case LOOP_CONFIGURE:
+		if (spw_cache_bad_pointer(loop, sizeof(*loop)))
+			return false;
+		*ret = make_device(fd, request, arg, (int)loop->fd);
+		return true;
+	default:
+		return false;
+	}
+}
+
 SPW_WRAP int
 ioctl(int fd, unsigned long request, ...)
 {
-	struct file_clone_range *range;
 	struct spw_visit v;
 	va_list ap;
 	void *arg;
@@ -195,15 +236,8 @@ ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	switch (request) {
-	case FICLONE:
-		return clone_into(fd, request, arg, (int)(intptr_t)arg);
-	case FICLONERANGE:
-		if (spw_cache_bad_pointer(arg, sizeof(*range)))
-			break;
-		range = arg;
-		return clone_into(fd, request, arg, (int)range->src_fd);
-	}
+	if (is_about_another(fd, request, arg, &r))
+		return r;
 	if (SPW_LIKELY(!spw_fdtab_has(fd)))
 		return REAL(ioctl)(fd, request, arg);
 	if (locks_up(request, arg))

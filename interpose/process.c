@@ -428,6 +428,7 @@ spw_process_withdraws(void)
 		spw_front_withdraw();
 	}
 	atomic_store(&spw_front.inert, true);
+	spw_front_need_not_tell();
 	errno = saved;
 }
 

@@ -39,6 +39,14 @@ struct spw_image {			/* what is to be executed */
 	bool search;			/* along PATH, as execvp does */
 };
 
+/* Whether an image does as LD_PRELOAD says. */
+enum spw_hearing {
+	SPW_HEARS,
+	SPW_DEAF,			/* static, set-id: it does not look */
+	SPW_FOREIGN			/* another libc: it could not */
+};
+enum spw_hearing spw_image_hears(int dir, const char *path);
+
 #define SPW_EXEC_FEW 128		/* variables that need no mapping */
 
 struct spw_exec {			/* an exec under way */
@@ -48,6 +56,7 @@ struct spw_exec {			/* an exec under way */
 	char **mapped;
 	size_t mapped_len;
 	char *few[SPW_EXEC_FEW];
+	char preload[1024];		/* a variable without us */
 };
 
 /*

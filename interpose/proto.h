@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <ftw.h>
+#include <mntent.h>
 #include <pty.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,6 +32,7 @@
 #include <unistd.h>
 #include <utime.h>
 #include <utmp.h>
+#include <utmpx.h>
 #include <wchar.h>
 
 #include "shm/util.h"

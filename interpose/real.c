@@ -127,7 +127,7 @@ spw_real_find(const char *name)
 static void *
 find_in(const char *path, const char *name)
 {
-	void *object = *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *object = *path ? REAL(dlopen)(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 	void *found = object ? dlsym(object, name) : NULL;
 	Dl_info ours, its;
 

@@ -39,7 +39,8 @@
 	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat) \
 	R(chmod) R(lchmod) R(fchmod) R(fchmodat) R(setxattr) R(lsetxattr) \
 	R(fsetxattr) R(fts_read) R(fts_children) R(ftw) R(nftw) \
-	R(backtrace_symbols_fd) R(login_tty)
+	R(backtrace_symbols_fd) R(login_tty) R(updwtmp) R(updwtmpx) \
+	R(utmpname) R(utmpxname)
 
 #define SPW_REALS_STDIO(R) \
 	R(fopen) R(fdopen) R(freopen) R(fclose) R(fread) R(fread_unlocked) \
@@ -54,8 +55,8 @@
 	R(__isoc23_vfwscanf)
 
 #define SPW_REALS_PROCESS(R) \
-	R(fork) R(_Fork) R(clone) R(unshare) R(setns) R(dlmopen) \
-	R(mount) R(umount) R(umount2) R(prctl) \
+	R(fork) R(_Fork) R(clone) R(unshare) R(setns) R(dlmopen) R(dlopen) \
+	R(mount) R(umount) R(umount2) R(prctl) R(chroot) \
 	R(setuid) R(seteuid) R(setreuid) R(setresuid) \
 	R(__register_atfork) R(execve) R(execvpe) \
 	R(execveat) R(fexecve) R(posix_spawn) R(posix_spawnp) \

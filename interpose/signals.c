@@ -29,6 +29,7 @@
 
 #include "interpose/real.h"
 #include "interpose/signals.h"
+#include "shm/cache.h"
 #include "shm/guard.h"
 #include "shm/sys.h"
 
@@ -320,6 +321,47 @@ sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 	return r;
 }
 SPW_ALIAS(__sigaction, sigaction);
+
+struct by_number {			/* the kernel's struct sigaction */
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask;
+};
+
+/* libc keeps these two for its threads. */
+static bool
+is_of_libc(long sig)
+{
+	return sig == SIGNALS / 2 || sig == SIGNALS / 2 + 1;
+}
+
+bool
+spw_signals_by_number(const long *a, long *ret)
+{
+	const struct by_number *act = (const void *)a[1];
+	struct by_number *old = (void *)a[2];
+	struct sigaction mine = { 0 }, was = { 0 };
+
+	if (is_of_libc(a[0]) || a[3] != sizeof(act->mask) ||
+	    (act && spw_cache_bad_pointer(act, sizeof(*act))) ||
+	    (old && spw_cache_bad_pointer(old, sizeof(*old))))
+		return false;
+	if (act) {
+		mine.sa_handler = act->handler;
+		mine.sa_flags = (int)act->flags;
+		memcpy(&mine.sa_mask, &act->mask, sizeof(act->mask));
+	}
+	*ret = sigaction((int)a[0], act ? &mine : NULL, &was);
+	if (*ret == 0 && old) {
+		*old = (struct by_number){
+			was.sa_handler, (unsigned)was.sa_flags,
+			was.sa_restorer, 0,
+		};
+		memcpy(&old->mask, &was.sa_mask, sizeof(old->mask));
+	}
+	return true;
+}
 
 static sighandler_t
 set_handler(int sig, sighandler_t handler, int flags, bool masks_itself)

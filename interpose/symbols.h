@@ -190,6 +190,17 @@ SPW_SYM(mount, observe)
 SPW_SYM(umount, observe)
 SPW_SYM(umount2, observe)
 
+/* Files that libc opens by itself, named in the call. */
+SPW_SYM(dlopen, observe)
+SPW_SYM(setmntent, accelerate)
+SPW_SYM(__setmntent, accelerate)
+SPW_SYM(endmntent, observe)
+SPW_SYM(__endmntent, observe)
+SPW_SYM(updwtmp, leave)
+SPW_SYM(updwtmpx, leave)
+SPW_SYM(utmpname, leave)
+SPW_SYM(utmpxname, leave)
+
 /* Streams. */
 SPW_SYM(fopen, accelerate)
 SPW_SYM(fopen64, accelerate)
@@ -312,7 +323,9 @@ SPW_SYM(__sysv_signal, observe)
 SPW_SYM(sigset, observe)
 SPW_SYM(siginterrupt, observe)
 
-/* Another user, a filter of system calls: the process takes no part. */
+/* Another user, a filter of system calls, another root where the drainer is a
+ * thread: the process takes no part. */
+SPW_SYM(chroot, leave)
 SPW_SYM(setuid, leave)
 SPW_SYM(seteuid, leave)
 SPW_SYM(setreuid, leave)
@@ -437,7 +450,6 @@ SPW_SYM(fchown, ignore)
 SPW_SYM(fchownat, ignore)
 SPW_SYM(chdir, ignore)
 SPW_SYM(fchdir, ignore)
-SPW_SYM(chroot, ignore)
 SPW_SYM(getcwd, ignore)
 SPW_SYM(__getcwd_chk, ignore)
 SPW_SYM(getwd, ignore)
@@ -524,26 +536,19 @@ SPW_SYM(mlockall, ignore)
 SPW_SYM(munlockall, ignore)
 SPW_SYM(remap_file_pages, ignore)
 
-/* Not wrapped: files that libc opens by itself, for its own use: catalogues,
- * converters, tables of mounts and logins. */
+/* Not wrapped: files that libc opens by itself, for its own use: catalogues
+ * and converters, which are home when they are closed (own.c); /var/log/wtmp;
+ * and what works on a stream of setmntent. */
 SPW_SYM(catopen, ignore)
 SPW_SYM(catclose, ignore)
 SPW_SYM(iconv_open, ignore)
 SPW_SYM(iconv_close, ignore)
-SPW_SYM(setmntent, ignore)
-SPW_SYM(__setmntent, ignore)
-SPW_SYM(endmntent, ignore)
-SPW_SYM(__endmntent, ignore)
 SPW_SYM(addmntent, ignore)
 SPW_SYM(getmntent, ignore)
 SPW_SYM(getmntent_r, ignore)
 SPW_SYM(__getmntent_r, ignore)
 SPW_SYM(openlog, ignore)
 SPW_SYM(closelog, ignore)
-SPW_SYM(utmpname, ignore)
-SPW_SYM(utmpxname, ignore)
-SPW_SYM(updwtmp, ignore)
-SPW_SYM(updwtmpx, ignore)
 SPW_SYM(logwtmp, ignore)
 
 /* Not wrapped: the kernel's own use of a file, for administrators. */
@@ -569,8 +574,7 @@ SPW_SYM(posix_spawn_file_actions_addtcsetpgrp_np, ignore)
 SPW_SYM(getrlimit, ignore)
 SPW_SYM(getrlimit64, ignore)
 
-/* Not wrapped: the loader's; shared objects are never managed. */
-SPW_SYM(dlopen, ignore)
+/* Not wrapped: the loader's. */
 SPW_SYM(dlclose, ignore)
 
 /* Not wrapped: they set no handler of the program, or, like sigvec, are left

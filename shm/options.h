@@ -73,7 +73,7 @@
 /* Variables of our own processes among themselves: no settings, no typos. */
 #define SPW_INTERNAL_VARIABLES \
 	"SPILLWAY_HANDOVER", "SPILLWAY_FAILPOINT", "SPILLWAY_RUN_PIPE", \
-	"SPILLWAY_STAGING", \
+	"SPILLWAY_STAGING", "SPILLWAY_TOLD", \
 	"SPILLWAY_CHECK_LONG", "SPILLWAY_IO", "SPILLWAY_EMULATE_PMEM"
 
 #endif

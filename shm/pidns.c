@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,10 +30,25 @@ inode_of(const char *path)
 	return spw_sys_fstatat(AT_FDCWD, path, &st, 0) < 0 ? 0 : st.st_ino;
 }
 
+/* Whoever has no parent here was born into a namespace that his parent is not
+ * in. */
+static bool
+is_first(void)
+{
+	return spw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) == 0;
+}
+
+/* It never changes, and children have it too: without /proc, as after chroot,
+ * it is what it was. */
 uint64_t
 spw_pidns_own(void)
 {
-	return inode_of("/proc/thread-self/ns/pid");
+	static _Atomic uint64_t known;
+	uint64_t own = inode_of("/proc/thread-self/ns/pid");
+
+	if (own || is_first())
+		atomic_store(&known, own);
+	return atomic_load(&known);
 }
 
 bool

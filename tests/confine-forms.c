@@ -8,7 +8,9 @@
  * Spillway the words and the files must be the same.
  */
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -138,6 +140,64 @@ case_filter_all(void)
 	confined(filtered_all);
 }
 
+/* Files may be written here and nowhere else. */
+static void
+landlocked(int fd)
+{
+	struct landlock_ruleset_attr attr = {
+		.handled_access_fs = LANDLOCK_ACCESS_FS_WRITE_FILE,
+	};
+	struct landlock_path_beneath_attr here = {
+		.allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE,
+		.parent_fd = open(".", O_PATH),
+	};
+	int set = (int)syscall(SYS_landlock_create_ruleset, &attr,
+			       sizeof(attr), 0);
+
+	NEED(set >= 0 && here.parent_fd >= 0);
+	NEED(syscall(SYS_landlock_add_rule, set, LANDLOCK_RULE_PATH_BENEATH,
+		     &here, 0) == 0);
+	write_lines(fd);
+	NEED(syscall(SYS_landlock_restrict_self, set, 0) == 0);
+	write_lines(fd);
+	execlp("wc", "wc", "-c", "closed", "open", NULL);
+	_exit(9);
+}
+
+static void
+case_landlock(void)
+{
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0,
+		    LANDLOCK_CREATE_RULESET_VERSION) < 1)
+		confined(work);
+	else
+		confined(landlocked);
+}
+
+/* Another root, without /proc and without a way to the segment, and a child
+ * that is killed there. */
+static void
+case_root(void)
+{
+	int fd = make("before", 0), own;
+	pid_t pid;
+
+	put(fd, "before\n");
+	if (chroot(".") < 0)
+		NEED(errno == EPERM);
+	pid = fork();
+	if (pid == 0) {
+		put(fd, "child\n");
+		own = make("own", 0);
+		put(own, "of the child\n");
+		kill(getpid(), SIGKILL);
+	}
+	ended(pid, fd);
+	own = open("own", O_RDONLY);
+	NEED(own >= 0);
+	show(own);
+}
+
 /* Another user reads and writes what is not home, by itself and as another
  * program. Who has no right to change stays. */
 static void
@@ -173,6 +233,7 @@ main(int argc, char **argv)
 	static const struct form forms[] = {
 		{ "strict", case_strict }, { "filter", case_filter },
 		{ "filter-all", case_filter_all }, { "user", case_user },
+		{ "landlock", case_landlock }, { "root", case_root },
 		{ 0 },
 	};
 

@@ -375,6 +375,7 @@ tests_scripts = \
 	tests/twin-exec.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
+	tests/twin-foreign.sh \
 	tests/twin-fork-threads.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
@@ -387,6 +388,7 @@ tests_scripts = \
 	tests/twin-no-room.sh \
 	tests/twin-odd-io.sh \
 	tests/twin-outside.sh \
+	tests/twin-own.sh \
 	tests/twin-passed.sh \
 	tests/twin-past-cache.sh \
 	tests/twin-places.sh \
@@ -441,6 +443,7 @@ tests_helpers = \
 	tests/list-features \
 	tests/name-forms \
 	tests/odd-io \
+	tests/own-forms \
 	tests/passed-forms \
 	tests/past-cache \
 	tests/pinned \
@@ -536,6 +539,9 @@ tests_exec_forms_SOURCES = \
 tests_fork_forms_SOURCES = \
 	tests/forms.h \
 	tests/fork-forms.c
+tests_own_forms_SOURCES = \
+	tests/forms.h \
+	tests/own-forms.c
 tests_signal_forms_SOURCES = \
 	tests/clocks.h \
 	tests/forms.h \
@@ -559,6 +565,7 @@ tests_call_errors_LDADD =
 tests_deny_LDADD =
 tests_home_errors_LDADD =
 tests_odd_io_LDADD =
+tests_own_forms_LDADD =
 tests_past_cache_LDADD =
 tests_slowfs_calls_LDADD =
 tests_slowfs_rate_LDADD = -lpthread

@@ -10,7 +10,9 @@
 #include <aio.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <linux/fs.h>
 #include <linux/io_uring.h>
+#include <linux/loop.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -22,6 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "shm/sys.h"
 #include "tests/told.h"
 
 enum { SIZE = 100000, PAGE = 4096 };
@@ -320,6 +323,53 @@ copying(void)
 	show("copying");
 }
 
+/* What the kernel has of a file, asked past every library. */
+static void
+show_home(int fd)
+{
+	memset(buf, 0, SIZE);
+	TELL(spw_sys_pread(fd, buf, 4, SIZE - 4));
+	printf("home: %02x %02x\n", (unsigned char)buf[0],
+	       (unsigned char)buf[3]);
+}
+
+/* Whether the file system can or not, the kernel is to look at the bytes. */
+static void
+sharing(void)
+{
+	struct {
+		struct file_dedupe_range range;
+		struct file_dedupe_range_info info;
+	} same = { { .src_length = PAGE, .dest_count = 1 }, { 0 } };
+	int from = make("sharing-from", 0), to = make("sharing", 0);
+
+	same.info.dest_fd = to;
+	TELL(ioctl(from, FIDEDUPERANGE, &same));
+	show_home(from);
+	show_home(to);
+	TELL(pwrite(to, "later", 5, 100));
+	TELL(ioctl(from, FIDEDUPERANGE, NULL));
+	TELL(close(from));
+	TELL(close(to));
+	show("sharing");
+}
+
+/* A device made of a file; here of one that refuses. */
+static void
+device(void)
+{
+	int fd = make("device", 0), none = open("/dev/null", O_RDWR);
+	struct loop_config config = { .fd = (uint32_t)fd };
+
+	TELL(ioctl(none, LOOP_CONFIGURE, &config));
+	show_home(fd);
+	TELL(ioctl(none, LOOP_CONFIGURE, NULL));
+	TELL(ioctl(none, LOOP_SET_FD, fd));
+	TELL(close(none));
+	TELL(close(fd));
+	show("device");
+}
+
 static void
 posix_aio(void)
 {
@@ -523,8 +573,9 @@ main(int argc, char **argv)
 		{ "direct", direct }, { "nameless", nameless },
 		{ "unnamed", unnamed }, { "path-only", path_only },
 		{ "synchronous", synchronous }, { "sending", sending },
-		{ "splicing", splicing },
-		{ "copying", copying }, { "posix-aio", posix_aio },
+		{ "splicing", splicing }, { "copying", copying },
+		{ "sharing", sharing }, { "device", device },
+		{ "posix-aio", posix_aio },
 		{ "kernel-aio", kernel_aio }, { "io-uring", io_uring },
 		{ "by-number", by_number },
 	};

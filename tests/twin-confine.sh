@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# twin-confine.sh -- a program forbids itself system calls, or becomes another
-# user
+# twin-confine.sh -- a program forbids itself system calls, becomes another user
+# or has another root
 
 . tests/functions.sh
 without_sanitizer address "looks for leaks with calls that are forbidden then"
@@ -10,7 +10,7 @@ without_sanitizer thread "calls what is forbidden then"
 requires "$top_builddir/tests/deny" madvise true
 forms=$top_builddir/tests/confine-forms
 chmod 1777 "$shm_dir"
-for form in strict filter filter-all user; do
+for form in strict filter filter-all user landlock root; do
 	spilled_flags=(--drain-delay 60s)
 	twin_forms "$forms" $form
 	mkdir $form-thread
@@ -19,4 +19,8 @@ for form in strict filter filter-all user; do
 	grep -vx 'exit status 0' $form-plain.out | diff -u - $form-thread.out ||
 		fail "$form: output differs with a thread"
 	diff -r $form-plain $form-thread || fail "$form: files differ"
+	# Nobody is left who could remove it from within another root.
+	"$spillway" recover -y >/dev/null 2>&1 || [ $? = 3 ]
+	! compgen -G "$shm_dir/spillway.*/*.seg" ||
+		fail "$form: a segment is left"
 done

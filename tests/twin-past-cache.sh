@@ -46,6 +46,8 @@ twin synchronous sync
 twin sending sendfile
 twin splicing sendfile
 twin copying sendfile
+twin sharing
+twin device mmap
 twin posix-aio aio
 twin kernel-aio aio
 twin io-uring io_uring

@@ -41,6 +41,20 @@ bare()
 }
 
 bare absent "$scratch/nowhere"
+
+# Nor does each program of a script say it again, or complain of a setting.
+printf '%s\n' 'for i in 1 2 3; do date >d; cat d; sh -c "cat d" | wc; done' \
+	'exec ls' >many
+told_once()
+{
+	env LD_PRELOAD="$preload" SPILLWAY_INCLUDE="$scratch/home" "$@" \
+		bash many >/dev/null 2>spilled.err || fail "$* failed"
+	[ "$(grep -c 'without Spillway' spilled.err)" = 1 ] &&
+		[ "$(wc -l <spilled.err)" = 1 ] ||
+		fail "$*: not said once: $(cat spilled.err)"
+}
+told_once SPILLWAY_SHM_DIR="$scratch/nowhere"
+told_once SPILLWAY_TIERS=ram@lots
 touch file
 bare not-a-directory "$scratch/home/file"
 if [ "$(id -u)" != 0 ]; then

@@ -346,6 +346,52 @@ test_old_interfaces(void)
 	CHECK(sigismember(&set, SIGUSR1) == 0);
 }
 
+struct kernel_action {			/* what the kernel's own call takes */
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask;
+};
+
+static long
+by_number(int sig, const struct kernel_action *act, struct kernel_action *old)
+{
+	const long a[] = { sig, (long)act, (long)old, sizeof(act->mask) };
+	long r = -1;
+
+	CHECK(spw_signals_by_number(a, &r));
+	return r;
+}
+
+/* A handler that was set past libc waits as well. */
+static void
+test_by_number(void)
+{
+	struct kernel_action act = { .handler = plain, .flags = SA_RESTART,
+				     .mask = 1ul << (SIGHUP - 1) };
+	struct kernel_action old = { 0 };
+	const long threads[] = { 32, 0, 0, 8 }, short_mask[] = { 10, 0, 0, 4 };
+	struct sigaction seen;
+	long r;
+
+	signal(SIGUSR1, SIG_IGN);
+	CHECK(by_number(SIGUSR1, &act, &old) == 0 && old.handler == SIG_IGN);
+	CHECK(by_number(SIGUSR1, NULL, &old) == 0);
+	CHECK(old.handler == plain && old.mask == act.mask);
+	CHECK((old.flags & (SA_RESTART | SA_SIGINFO)) == SA_RESTART);
+	CHECK(sigaction(SIGUSR1, NULL, &seen) == 0);
+	CHECK(seen.sa_handler == plain && sigismember(&seen.sa_mask, SIGHUP));
+	calls = was_busy = 0;
+	spw_guard_enter();
+	raise(SIGUSR1);
+	CHECK(calls == 0);
+	spw_guard_leave();
+	CHECK(calls == 1 && !was_busy);
+	CHECK(by_number(SIGKILL, &act, NULL) == -1 && errno == EINVAL);
+	CHECK(!spw_signals_by_number(threads, &r));
+	CHECK(!spw_signals_by_number(short_mask, &r));
+}
+
 /* Timer ticks all over threads that are busy most of the time, while
  * another one sets handlers. */
 static _Atomic int stop, ticks, bad;
@@ -426,6 +472,7 @@ main(void)
 	test_restart(SA_RESTART, 0);
 	test_restart(0, EINTR);
 	test_old_interfaces();
+	test_by_number();
 	test_storm();
 	return 0;
 }
