@@ -18,6 +18,10 @@ enum { SECURE_US = 30, SECURE_MS = 100 };
 
 _Atomic uint32_t spw_fdtab[SPW_FD_MAX];
 
+/* The file that a descriptor was last used for: where the description says
+ * which, its record is on its way already. */
+static _Atomic uint32_t file_of[SPW_FD_MAX];
+
 static int64_t
 nanoseconds(const struct statx_timestamp *ts)
 {
@@ -34,6 +38,8 @@ look(int fd, struct spw_grip *g)
 	ofd = atomic_load_explicit(&spw_fdtab[fd], memory_order_relaxed);
 	if (!ofd)
 		return false;
+	__builtin_prefetch(&spw_front.map.files[atomic_load_explicit(
+				&file_of[fd], memory_order_relaxed)]);
 	g->me = spw_front_me();
 	g->ofd = &spw_front.map.ofds[ofd - 1];
 	g->t.file = g->ofd->file;
@@ -207,6 +213,8 @@ enter_fd(struct spw_me *me, int fd, uint32_t ofd)
 {
 	if (spw_proc_set_fd(me, spw_front.proc, fd, ofd + 1) < 0)
 		return false;
+	atomic_store_explicit(&file_of[fd], me->map->ofds[ofd].file,
+			      memory_order_relaxed);
 	atomic_store_explicit(&spw_fdtab[fd], ofd + 1, memory_order_release);
 	return true;
 }
@@ -335,7 +343,8 @@ spw_fdtab_opened(int fd, int flags)
 	if (!see(fd, &stx, path, sizeof(path), &seen))
 		return;
 	known = is_known(&seen);
-	if (!known && (!spw_front_wants(path) || spw_front_attach() < 0))
+	if (!known && (!spw_front_wants(path) ||
+		       spw_front_attach((flags & O_ACCMODE) != O_RDONLY) < 0))
 		return;
 	if (spw_kept_settle_fd(fd, &stx) &&
 	    !see(fd, &stx, path, sizeof(path), &seen))
@@ -367,7 +376,7 @@ hold(int fd, enum spw_bypass why)
 	if (flags < 0 || flags & O_PATH ||
 	    !see(fd, &stx, path, sizeof(path), &seen) ||
 	    (!is_known(&seen) &&
-	     (!spw_front_wants(path) || spw_front_attach() < 0)))
+	     (!spw_front_wants(path) || spw_front_attach(false) < 0)))
 		return;
 	me = spw_front_me();
 	if (me && manage(me, fd, ofd_flags(flags) | SPW_OFD_KERNEL, &seen))
