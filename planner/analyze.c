@@ -16,8 +16,10 @@ enum { PAGE = 4096, LINE = 64 };
 /* Below this, windows and what is compared with them do not fit. */
 enum { ROOM = 4 * PAGE };
 
-/* Ask for a part of each window, so that it is there when it is read. */
-static void
+/* Ask for a part of each window, so that it is there when it is read.  Not
+ * inline, a compiler may take it for a function that does nothing.
+ */
+static inline __attribute__((always_inline)) void
 ask(const struct spw_sample *s, size_t from, size_t to)
 {
 	size_t i;
@@ -28,8 +30,10 @@ ask(const struct spw_sample *s, size_t from, size_t to)
 	}
 }
 
-/* Two windows, at a quarter and at five eighths.  Numbers of 8 bytes will want
- * more of them.
+/* Two windows, at a quarter and at five eighths, whole pages apart.  Of each
+ * the first line is asked for at once: what is asked for besides, before the
+ * page is found, has it looked up again.  So the rest is asked for when these
+ * are there, and for numbers of 8 bytes more of it.
  */
 static void
 take(const uint8_t *p, size_t n, struct spw_sample *ret)
@@ -39,11 +43,10 @@ take(const uint8_t *p, size_t n, struct spw_sample *ret)
 		return;
 	if (n >= ROOM) {
 		ret->one += n / 4 / LINE * LINE;
-		ret->two += n / 8 * 5 / LINE * LINE;
-		__builtin_prefetch(ret->one + PAGE);
-		__builtin_prefetch(ret->two + PAGE);
+		ret->two = ret->one + n / 8 * 3 / PAGE * PAGE;
 	}
-	ask(ret, 0, WINDOW / 2);
+	__builtin_prefetch(ret->one);
+	__builtin_prefetch(ret->two);
 }
 
 static bool
@@ -55,13 +58,11 @@ is_zero(const uint8_t *p)
 	return !(v[0] | v[1]);
 }
 
-/* Zeros at four places: the windows, and a page behind them, which is next to
- * them in the page tables.
- */
+/* Zeros at four places, two in each window. */
 static uint8_t
-count_zeros(size_t n, const struct spw_sample *s)
+count_zeros(const struct spw_sample *s, size_t n)
 {
-	const size_t next = n >= ROOM ? PAGE : 0;
+	const size_t next = n >= WINDOW ? SEEN : 0;
 
 	if (n < 16)
 		return 0;
@@ -78,11 +79,14 @@ is_pattern(const struct spw_sample *s)
 	       !memcmp(s->two, s->two + LINE, SEEN);
 }
 
-/* Does each window come again a page later? */
+/* Does each window come again a page later?  Then they are the same, and for
+ * most data no other page has to be looked up.
+ */
 static bool
 is_pages(const struct spw_sample *s, size_t n)
 {
-	return n >= ROOM && !memcmp(s->one, s->one + PAGE, LINE) &&
+	return n >= ROOM && !memcmp(s->one, s->two, LINE) &&
+	       !memcmp(s->one, s->one + PAGE, LINE) &&
 	       !memcmp(s->two, s->two + PAGE, LINE);
 }
 
@@ -396,7 +400,9 @@ spw_analyze(const void *data, size_t n, uint64_t offset,
 	take(data, n, &s);
 	if (!offset && !t.format)
 		t.format = spw_analyze_format(data, n);
-	t.zeros = count_zeros(n, &s);
+	t.zeros = count_zeros(&s, n);
+	if (n >= WINDOW)
+		ask(&s, 0, WINDOW / 2);
 	if (!is_known && !find_simple(&s, data, n, &t))
 		find_kind(&s, &t);
 	if (n >= WINDOW && is_array(&t))
