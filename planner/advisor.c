@@ -145,6 +145,12 @@ spw_advisor_save(struct spw_advisor *a, struct spw_seed_note *ret_note)
 	return a->seed ? spw_seed_save(a->predictor, a->seed, ret_note) : 0;
 }
 
+int
+spw_advisor_collect(struct spw_advisor *a, struct spw_seed *into)
+{
+	return spw_seed_collect(a->predictor, into);
+}
+
 uint64_t
 spw_advisor_choices(const struct spw_advisor *a,
 		    const struct spw_codec_choice *pin, bool plain)

@@ -10,6 +10,12 @@
 
 #include "tiers/cpu.h"
 
+#ifdef __clang__
+#define UNROLLED _Pragma("unroll")
+#else
+#define UNROLLED _Pragma("GCC unroll 16")
+#endif
+
 /* Two pieces of a block, a third of it apart: each new place costs a miss in
  * the caches and one in the page tables, each further line there much less.
  * Of a small block, both are its beginning.
@@ -19,6 +25,18 @@ enum { WINDOW = 1024, SEEN = 256 };
 struct spw_sample {
 	const uint8_t *one, *two;	/* of WINDOW bytes */
 };
+
+/* 16 bytes of at most 16: two of them leave room in a byte, all do not. */
+static inline unsigned int
+spw_add_16(const uint8_t *p)
+{
+	uint64_t v[2], w;
+
+	memcpy(v, p, sizeof(v));
+	w = v[0] + v[1];
+	w = (w & 0x00ff00ff00ff00ffu) + (w >> 8 & 0x00ff00ff00ff00ffu);
+	return w * 0x0001000100010001u >> 48;
+}
 
 /* By the first bytes of a file. */
 uint8_t spw_analyze_format(const uint8_t *p, size_t n);
@@ -32,6 +50,24 @@ unsigned int spw_analyze_stride(const struct spw_sample *s);
  */
 unsigned int spw_analyze_record(const struct spw_sample *s,
 				const struct spw_traits *t);
+
+/* How 32 values, 16 of each window, look as numbers of 4 or 8 bytes: every
+ * other one apart, since they may be halves.
+ */
+enum { SPW_LOOKED = 32 };
+
+struct spw_half {
+	unsigned int n;			/* other than 0 and -1 */
+	unsigned int floats, integers;
+	unsigned int changes, steps;	/* to the next; and small ones */
+};
+
+struct spw_look {
+	struct spw_half half[2];
+};
+
+void spw_analyze_look(const struct spw_sample *s, unsigned int width,
+		      bool is_big, struct spw_look *ret);
 
 /* shape and steps from the numbers, whose kind and width t has. */
 void spw_analyze_numbers(const struct spw_sample *s, struct spw_traits *t);

@@ -10,6 +10,9 @@
 
 #include <byteswap.h>
 #include <math.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 /* Numbers of a window: floats, for their distribution, and integers, where
  * only the steps matter.
@@ -48,14 +51,12 @@ target static void							\
 name##_sums(const uint8_t *p, size_t n, double center, struct sums *s)	\
 {									\
 	four one = { 0 }, two = { 0 }, three = { 0 }, quad = { 0 };	\
-	four step = { 0 }, v, ahead, next, d, d2;			\
+	four step = { 0 }, v, next, d, d2;				\
 	size_t i;							\
 									\
-	NEXT4(ahead, 0);						\
 	for (i = 0; i < n - 4; i += 4) {				\
-		v = ahead;						\
-		NEXT4(ahead, i + 4);					\
-		next = (four){ v[1], v[2], v[3], ahead[0] };		\
+		NEXT4(v, i);						\
+		NEXT4(next, i + 1);					\
 		d = v - center;						\
 		d2 = d * d;						\
 		one += d;						\
@@ -79,7 +80,7 @@ typedef float floats __attribute__((vector_size(16)));
 	floats f;							\
 									\
 	memcpy(&f, p + (i) * 4, sizeof(f));				\
-	v = __builtin_convertvector(f, four);				\
+	v = WIDENED(f);							\
 } while (0)
 #define NEXT_F64(v, i) memcpy(&v, p + (i) * 8, sizeof(v))
 
@@ -95,7 +96,7 @@ typedef uint64_t longs __attribute__((vector_size(32)));
 									\
 	memcpy(&w, p + (i) * 4, sizeof(w));				\
 	w = SWAPPED(w);							\
-	v = __builtin_convertvector((floats)w, four);			\
+	v = WIDENED((floats)w);						\
 } while (0)
 #define NEXT_B64(v, i) do {						\
 	more_words w;							\
@@ -112,8 +113,11 @@ typedef uint64_t longs __attribute__((vector_size(32)));
 	LOOPS(name##_b32, target, NEXT_B32)				\
 	LOOPS(name##_b64, target, NEXT_B64)
 
+#define WIDENED(f) __builtin_convertvector(f, four)
 ALL_LOOPS(plain, )
 #ifdef __x86_64__
+#undef WIDENED
+#define WIDENED(f) (four)_mm256_cvtps_pd((__m128)(f))	/* in one step */
 ALL_LOOPS(avx2, __attribute__((target("avx2"))))
 #endif
 

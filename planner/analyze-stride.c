@@ -47,25 +47,7 @@ name(const uint8_t *p, size_t first, size_t step, size_t n,		\
 	}								\
 }
 
-#ifdef __clang__
-#define UNROLLED _Pragma("unroll")
-#else
-#define UNROLLED _Pragma("GCC unroll 16")
-#endif
-
-/* 16 bytes of at most 16: two of them leave room in a byte, all do not. */
-static unsigned int
-add_16(const uint8_t *p)
-{
-	uint64_t v[2], w;
-
-	memcpy(v, p, sizeof(v));
-	w = v[0] + v[1];
-	w = (w & 0x00ff00ff00ff00ffu) + (w >> 8 & 0x00ff00ff00ff00ffu);
-	return w * 0x0001000100010001u >> 48;
-}
-
-COUNT(count_plain, , 16, add_16)
+COUNT(count_plain, , 16, spw_add_16)
 #ifdef __x86_64__
 __attribute__((target("avx2")))
 static inline unsigned int
@@ -255,16 +237,20 @@ find_long(struct search *s, unsigned int from, unsigned int step,
 		find_part(s, need);
 }
 
-/* 128 random bytes have 101 different values, give or take 4. */
+/* 64 bytes of each window: 128 random bytes have 101 different values, give or
+ * take 4.
+ */
 static bool
-looks_random(const uint8_t *p)
+looks_random(const struct spw_sample *s)
 {
 	uint8_t seen[256] = { 0 };
 	uint64_t words[32], sum = 0;
 	int i;
 
-	for (i = 0; i < 128; i++)
-		seen[p[i]] = 1;
+	for (i = 0; i < 64; i++) {
+		seen[s->one[i]] = 1;
+		seen[s->two[i]] = 1;
+	}
 	memcpy(words, seen, sizeof(words));
 	for (i = 0; i < 32; i++)
 		sum += words[i];		/* bytes count to 32 */
@@ -278,7 +264,7 @@ spw_analyze_stride(const struct spw_sample *sample)
 	struct search s = { .one = sample->one, .two = sample->two };
 	bool agrees = find_short(&s);
 
-	if (!s.found && looks_random(s.one) && looks_random(s.two))
+	if (!s.found && looks_random(sample))
 		return 0;
 	find_long(&s, 24, 8, 248);
 	if (!agrees && s.found <= 16)
@@ -317,7 +303,7 @@ count_near(const uint8_t *p, unsigned int lag)
 		memcpy(&b, p + i + lag, 16);
 		sum -= (vec)((vec)(a - b + 1) < 3);
 	}
-	return add_16((const uint8_t *)&sum);
+	return spw_add_16((const uint8_t *)&sum);
 }
 
 unsigned int

@@ -4,12 +4,10 @@
 /* In this order, each only if those before did not settle it: what the caller
  * knows, the signature of a packed format, zeros, text, and then numbers,
  * found by the distance after which bytes return (analyze-stride.c) and by
- * what the values would be as numbers of that size.
+ * what the values would be as numbers of that size (analyze-look.c).
  */
 
 #include "planner/analyze.h"
-
-#include <byteswap.h>
 
 #include "planner/analyze-parts.h"
 
@@ -18,20 +16,24 @@ enum { PAGE = 4096, LINE = 64 };
 /* Below this, windows and what is compared with them do not fit. */
 enum { ROOM = 4 * PAGE };
 
-/* Ask for half of each window, so that it is there when it is read. */
-static void
-ask(const struct spw_sample *s, size_t from)
+/* Ask for a part of each window, so that it is there when it is read.  Not
+ * inline, a compiler may take it for a function that does nothing.
+ */
+static inline __attribute__((always_inline)) void
+ask(const struct spw_sample *s, size_t from, size_t to)
 {
 	size_t i;
 
-	for (i = from; i < from + WINDOW / 2; i += LINE) {
+	for (i = from; i < to; i += LINE) {
 		__builtin_prefetch(s->one + i);
 		__builtin_prefetch(s->two + i);
 	}
 }
 
-/* Two windows, at a quarter and at five eighths.  Numbers of 8 bytes will want
- * their other halves as well.
+/* Two windows, at a quarter and at five eighths, whole pages apart.  Of each
+ * the first line is asked for at once: what is asked for besides, before the
+ * page is found, has it looked up again.  So the rest is asked for when these
+ * are there, and for numbers of 8 bytes more of it.
  */
 static void
 take(const uint8_t *p, size_t n, struct spw_sample *ret)
@@ -41,30 +43,31 @@ take(const uint8_t *p, size_t n, struct spw_sample *ret)
 		return;
 	if (n >= ROOM) {
 		ret->one += n / 4 / LINE * LINE;
-		ret->two += n / 8 * 5 / LINE * LINE;
-		__builtin_prefetch(ret->one + PAGE);
+		ret->two = ret->one + n / 8 * 3 / PAGE * PAGE;
 	}
-	__builtin_prefetch(p);
-	ask(ret, 0);
+	__builtin_prefetch(ret->one);
+	__builtin_prefetch(ret->two);
 }
 
-/* Zeros at four places, none of which is read for this alone. */
-static uint8_t
-count_zeros(const uint8_t *p, size_t n, const struct spw_sample *s)
+static bool
+is_zero(const uint8_t *p)
 {
-	const uint8_t *places[4] = { p, s->one, s->two, s->one };
 	uint64_t v[2];
-	uint8_t i, zeros = 0;
 
-	if (n < sizeof(v))
+	memcpy(v, p, sizeof(v));
+	return !(v[0] | v[1]);
+}
+
+/* Zeros at four places, two in each window. */
+static uint8_t
+count_zeros(const struct spw_sample *s, size_t n)
+{
+	const size_t next = n >= WINDOW ? SEEN : 0;
+
+	if (n < 16)
 		return 0;
-	if (n >= ROOM)
-		places[3] += PAGE;
-	for (i = 0; i < 4; i++) {
-		memcpy(v, places[i], sizeof(v));
-		zeros += !(v[0] | v[1]);
-	}
-	return zeros;
+	return is_zero(s->one) + is_zero(s->two) + is_zero(s->one + next) +
+	       is_zero(s->two + next);
 }
 
 /* Is each window its first 64 bytes, again and again, and both the same? */
@@ -76,46 +79,57 @@ is_pattern(const struct spw_sample *s)
 	       !memcmp(s->two, s->two + LINE, SEEN);
 }
 
-/* Does each window come again a page later? */
+/* Does each window come again a page later?  Then they are the same, and for
+ * most data no other page has to be looked up.
+ */
 static bool
 is_pages(const struct spw_sample *s, size_t n)
 {
-	return n >= ROOM && !memcmp(s->one, s->one + PAGE, LINE) &&
+	return n >= ROOM && !memcmp(s->one, s->two, LINE) &&
+	       !memcmp(s->one, s->one + PAGE, LINE) &&
 	       !memcmp(s->two, s->two + PAGE, LINE);
 }
 
-/* Of n bytes, a multiple of 16 and at most 255 * 16. */
+/* Of n bytes, a multiple of 16 and at most 16 * 16. */
 struct letters {
-	unsigned int control;		/* that no text has */
 	unsigned int ascii;		/* that print, and ends of lines */
 	unsigned int blank;
 	unsigned int alnum;
 };
 
+typedef uint8_t bytes __attribute__((vector_size(16)));
+
+/* Those that no text has. */
+static unsigned int
+count_controls(const uint8_t *p, size_t n)
+{
+	bytes v, controls = { 0 };
+
+	for (size_t i = 0; i < n; i += 16) {
+		memcpy(&v, p + i, 16);
+		controls -= (bytes)(v < 32) & ~(bytes)(v == 9) &
+			    ~(bytes)(v == 10) & ~(bytes)(v == 13);
+	}
+	return spw_add_16((const uint8_t *)&controls);
+}
+
 static void
 count_letters(const uint8_t *p, size_t n, struct letters *ret)
 {
-	typedef uint8_t vec __attribute__((vector_size(16)));
-	vec v, low, controls = { 0 }, ascii = { 0 }, blanks = { 0 };
-	vec alnums = { 0 };
+	bytes v, low, ascii = { 0 }, blanks = { 0 }, alnums = { 0 };
 	size_t i;
 
 	for (i = 0; i < n; i += 16) {
 		memcpy(&v, p + i, 16);
 		low = v | 32;			/* a capital made small */
-		blanks -= (vec)(v == 9) | (vec)(v == 10) | (vec)(v == 32);
-		controls -= (vec)(v < 32) & ~(vec)(v == 9) & ~(vec)(v == 10) &
-			    ~(vec)(v == 13);
-		ascii -= (vec)(v - 32 < 95) | (vec)(v == 10);
-		alnums -= (vec)(v - '0' < 10) | (vec)(low - 'a' < 26);
+		blanks -= (bytes)(v == 9) | (bytes)(v == 10) |
+			  (bytes)(v == 32);
+		ascii -= (bytes)(v - 32 < 95) | (bytes)(v == 10);
+		alnums -= (bytes)(v - '0' < 10) | (bytes)(low - 'a' < 26);
 	}
-	*ret = (struct letters){ .control = 0 };
-	for (i = 0; i < 16; i++) {
-		ret->control += controls[i];
-		ret->ascii += ascii[i];
-		ret->blank += blanks[i];
-		ret->alnum += alnums[i];
-	}
+	ret->ascii = spw_add_16((const uint8_t *)&ascii);
+	ret->blank = spw_add_16((const uint8_t *)&blanks);
+	ret->alnum = spw_add_16((const uint8_t *)&alnums);
 }
 
 /* Letters of several bytes, each with the bytes that its first one asks for.
@@ -148,116 +162,12 @@ is_text(const uint8_t *p, size_t n)
 {
 	struct letters l;
 
-	count_letters(p, n, &l);
-	if (l.control * 64 > n)
+	if (count_controls(p, n) * 64 > n)
 		return false;
+	count_letters(p, n, &l);
 	if (l.ascii * 4 < n * 3)
 		return is_utf8(p, n);
 	return l.blank || l.alnum * 2 >= n;
-}
-
-/* How values look as numbers: every other one, since they may be halves. */
-struct half {
-	unsigned int n;			/* other than 0 and -1 */
-	unsigned int floats, integers;
-	unsigned int changes, steps;	/* from the last; and small ones */
-};
-
-struct look {
-	struct half half[2];
-};
-
-enum { LOOKED = 8 };			/* values of a half in each window */
-
-static uint64_t
-value_at(const uint8_t *p, unsigned int width, bool is_big)
-{
-	uint64_t v64;
-	uint32_t v32;
-
-	if (width == 4) {
-		memcpy(&v32, p, 4);
-		return is_big ? bswap_32(v32) : v32;
-	}
-	memcpy(&v64, p, 8);
-	return is_big ? bswap_64(v64) : v64;
-}
-
-/* The exponent of a float; 0 for none that measurements have. */
-static unsigned int
-exponent(uint64_t v, unsigned int width)
-{
-	unsigned int e = width == 4 ? v >> 23 & 0xff : v >> 52 & 0x7ff;
-
-	if (width == 4)
-		return e >= 24 && e <= 230 ? e : 0;
-	return e >= 723 && e <= 1323 ? e : 0;
-}
-
-/* As a signed number of that width, is it within 2^bits of 0? */
-static bool
-is_within(uint64_t v, unsigned int width, unsigned int bits)
-{
-	v += UINT64_C(1) << bits;
-	if (width == 4)
-		v = (uint32_t)v;
-	return v < UINT64_C(2) << bits;
-}
-
-/* Integers lie far from the limits of their width, or near each other.  The
- * exponents they would have as floats go to e.  Returns the largest.
- */
-static inline __attribute__((always_inline)) unsigned int
-look_at_half(const uint8_t *p, unsigned int width, bool is_big,
-	     struct half *h, unsigned int e[LOOKED])
-{
-	const unsigned int far = width * 8 - 5;
-	const uint64_t first = value_at(p, width, is_big);
-	unsigned int k, n = 0, integers = 0, changes = 0, steps = 0;
-	unsigned int largest = 0;
-	uint64_t v, last = first;
-
-	for (k = 0; k < LOOKED; k++, last = v) {
-		bool counts, is_near;
-
-		v = value_at(p + 2 * k * width, width, is_big);
-		e[k] = exponent(v, width);
-		largest = e[k] > largest ? e[k] : largest;
-		changes += v != last;
-		steps += v != last && is_within(v - last, width, 11);
-		counts = v == 1 || !is_within(v, width, 0);
-		is_near = is_within(v - first, width, far);
-		n += counts;
-		integers += counts && (is_near || is_within(v, width, far));
-	}
-	h->n += n;
-	h->integers += integers;
-	h->changes += changes;
-	h->steps += steps;
-	return largest;
-}
-
-/* Floats lie within some powers of two below the largest.  Width and order
- * are constant where this is called.
- */
-static inline __attribute__((always_inline)) void
-look_at(const struct spw_sample *s, unsigned int width, bool is_big,
-	struct look *ret)
-{
-	unsigned int e[2][2 * LOOKED], i, k, most_of, largest = 0;
-
-	memset(ret, 0, sizeof(*ret));
-	for (i = 0; i < 4; i++) {
-		most_of = look_at_half((i < 2 ? s->one : s->two) +
-				       i % 2 * width, width, is_big,
-				       &ret->half[i % 2],
-				       &e[i % 2][i / 2 * LOOKED]);
-		largest = most_of > largest ? most_of : largest;
-	}
-	for (i = 0; i < 2; i++)
-		for (k = 0; k < 2 * LOOKED; k++)
-			ret->half[i].floats += e[i][k] &&
-					       e[i][k] + 24 >= largest;
 }
 
 static bool
@@ -276,9 +186,9 @@ nearly_all(unsigned int part, unsigned int all)
  * on look like floats, but floats seldom take such small steps.
  */
 static uint8_t
-kind_of(const struct look *l)
+kind_of(const struct spw_look *l)
 {
-	const struct half *a = &l->half[0], *b = &l->half[1];
+	const struct spw_half *a = &l->half[0], *b = &l->half[1];
 	const unsigned int n = a->n + b->n;
 
 	if (most(a->floats + b->floats, n) &&
@@ -291,18 +201,19 @@ kind_of(const struct look *l)
 
 /* Noise has one in eight exponents near the largest. */
 static bool
-is_float(const struct look *l)
+is_float(const struct spw_look *l)
 {
-	return nearly_all(l->half[0].floats + l->half[1].floats, 4 * LOOKED);
+	return nearly_all(l->half[0].floats + l->half[1].floats,
+			  SPW_LOOKED);
 }
 
 /* Are both halves of 8 bytes numbers of their own?  A high half that stays
  * the same is no number.
  */
 static bool
-is_halves(const struct look *l)
+is_halves(const struct spw_look *l)
 {
-	const struct half *h;
+	const struct spw_half *h;
 	int i;
 
 	for (i = 0; i < 2; i++) {
@@ -318,22 +229,22 @@ is_halves(const struct look *l)
 /* Numbers of 4 or 8 bytes, by stride and value.  A stride of 8 was taken
  * because one of 4 had little to say for it, so those are not halves.
  */
-static inline __attribute__((always_inline)) void
+static void
 find_numbers(const struct spw_sample *s, unsigned int stride, bool is_big,
 	     struct spw_traits *t)
 {
-	struct look look;
+	struct spw_look look;
 
 	t->is_big = is_big;
 	t->kind = SPW_DATA_UNKNOWN;
 	if (stride != 8) {
-		look_at(s, 4, is_big, &look);
+		spw_analyze_look(s, 4, is_big, &look);
 		t->width = 4;
 		t->kind = kind_of(&look);
 		if (stride % 8 || is_halves(&look))
 			return;
 	}
-	look_at(s, 8, is_big, &look);
+	spw_analyze_look(s, 8, is_big, &look);
 	if (!kind_of(&look))
 		return;
 	t->width = 8;
@@ -379,15 +290,15 @@ find_either(const struct spw_sample *s, unsigned int stride,
 static void
 find_floats(const struct spw_sample *s, struct spw_traits *t)
 {
-	struct look look;
+	struct spw_look look;
 
 	t->kind = SPW_DATA_FLOAT;
 	t->width = 8;
-	look_at(s, 8, false, &look);
+	spw_analyze_look(s, 8, false, &look);
 	if (is_float(&look))
 		return;
 	t->width = 4;
-	look_at(s, 4, false, &look);
+	spw_analyze_look(s, 4, false, &look);
 	if (is_float(&look))
 		return;
 	t->kind = SPW_DATA_PACKED;
@@ -404,7 +315,7 @@ find_kind(const struct spw_sample *s, struct spw_traits *t)
 		return;
 	}
 	if (stride == 8)
-		ask(s, WINDOW / 2);
+		ask(s, WINDOW / 2, WINDOW / 4 * 3);
 	if (stride == 2) {
 		t->kind = SPW_DATA_INTEGER;
 		t->width = 2;
@@ -435,7 +346,8 @@ take_label(const struct spw_traits *label, struct spw_traits *t)
 
 /* What needs no numbers; false: look on. */
 static bool
-find_simple(const struct spw_sample *s, size_t n, struct spw_traits *t)
+find_simple(const struct spw_sample *s, const uint8_t *p, size_t n,
+	    struct spw_traits *t)
 {
 	t->kind = SPW_DATA_UNKNOWN;
 	if (spw_analyze_is_packed(t->format))
@@ -443,7 +355,8 @@ find_simple(const struct spw_sample *s, size_t n, struct spw_traits *t)
 	else if (n < WINDOW)
 		t->kind = SPW_DATA_BYTES;
 	else if (is_pattern(s))
-		t->kind = t->zeros == 4 ? SPW_DATA_ZERO : SPW_DATA_REPEATED;
+		t->kind = t->zeros == 4 && is_zero(p) ? SPW_DATA_ZERO
+						      : SPW_DATA_REPEATED;
 	else if (is_pages(s, n))
 		t->kind = SPW_DATA_REPEATED;
 	else if (is_text(s->one, 128) && is_text(s->two, 128))
@@ -487,8 +400,10 @@ spw_analyze(const void *data, size_t n, uint64_t offset,
 	take(data, n, &s);
 	if (!offset && !t.format)
 		t.format = spw_analyze_format(data, n);
-	t.zeros = count_zeros(data, n, &s);
-	if (!is_known && !find_simple(&s, n, &t))
+	t.zeros = count_zeros(&s, n);
+	if (n >= WINDOW)
+		ask(&s, 0, WINDOW / 2);
+	if (!is_known && !find_simple(&s, data, n, &t))
 		find_kind(&s, &t);
 	if (n >= WINDOW && is_array(&t))
 		spw_analyze_numbers(&s, &t);

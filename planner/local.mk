@@ -8,6 +8,7 @@ planner_sources = \
 	planner/advisor.h \
 	planner/ahead.c \
 	planner/analyze-format.c \
+	planner/analyze-look.c \
 	planner/analyze-parts.h \
 	planner/analyze-shape.c \
 	planner/analyze-stride.c \

@@ -3,7 +3,10 @@
 
 /* Each thread has an advisor, a packer and scratch memory of its own, made
  * when it first calls and freed when it ends.  What all share is the settings
- * as they were at the first call, and the weights.
+ * as they were at the first call, the weights, and what threads that ended
+ * have learned.  When the process ends, that and what the others learned is
+ * added to the seed.  A forked child works with what its parent has learned,
+ * but that is the parent's to save.
  *
  * The advisor wants to know where packed bytes go.  We do not, so it is told
  * of one tier without limits that is as fast as a process's share of a common
@@ -15,6 +18,7 @@
 #include "planner/trial.h"
 #include "shm/conf.h"
 #include "shm/spillway.h"
+#include "tiers/crew.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,7 +29,11 @@
 
 #define SPEED 50e6		/* bytes a second */
 
+enum { LAST_MS = 500 };			/* that saving may keep the end up */
+
 struct spw_native {
+	struct spw_native *next;
+	pthread_mutex_t busy;		/* in a call, or being collected from */
 	struct spw_advisor *advisor;
 	struct spw_packer *packer;
 	uint8_t *scratch;
@@ -40,13 +48,34 @@ static char seed[SPW_CONFIG_PATH];	/* "": none */
 static bool has_said;			/* the advisor's notes; under lock */
 static struct spw_weights weights;	/* under lock */
 static _Atomic unsigned weights_version;
+static struct spw_native *natives;	/* of all threads; under lock */
+static struct spw_seed learned;		/* by those that ended; under lock */
+static struct spw_seed saved;		/* at the end */
 static __thread struct spw_native *own;
+
+static void
+leave(struct spw_native *n)
+{
+	struct spw_native **at = &natives;
+
+	pthread_mutex_lock(&lock);
+	while (*at && *at != n)
+		at = &(*at)->next;
+	if (*at) {
+		*at = n->next;
+		/* For want of memory it is lost. */
+		(void)spw_advisor_collect(n->advisor, &learned);
+	}
+	pthread_mutex_unlock(&lock);
+}
 
 static void
 release(void *native)
 {
 	struct spw_native *n = native;
 
+	leave(n);
+	pthread_mutex_destroy(&n->busy);
 	spw_advisor_free(n->advisor);
 	spw_packer_free(n->packer);
 	free(n->scratch);
@@ -81,9 +110,35 @@ read_settings(void)
 }
 
 static void
+before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void
+after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* The other threads are gone, and what was learned is the parent's. */
+static void
+begin_child(void)
+{
+	natives = own;
+	if (own) {
+		own->next = NULL;
+		(void)spw_advisor_collect(own->advisor, &learned);
+	}
+	spw_seed_clear(&learned);
+	pthread_mutex_unlock(&lock);
+}
+
+static void
 start(void)
 {
-	has_key = !pthread_key_create(&at_exit, release);
+	has_key = !pthread_key_create(&at_exit, release) &&
+		  !pthread_atfork(before_fork, after_fork, begin_child);
 	read_settings();
 }
 
@@ -132,8 +187,13 @@ mine(void)
 	if (pthread_once(&once, start) || !has_key ||
 	    !(n = calloc(1, sizeof(*n))))
 		return NULL;
+	pthread_mutex_init(&n->busy, NULL);
 	pthread_mutex_lock(&lock);
 	r = build(n);
+	if (r >= 0) {
+		n->next = natives;
+		natives = n;
+	}
 	pthread_mutex_unlock(&lock);
 	if (r < 0 || pthread_setspecific(at_exit, n)) {
 		release(n);
@@ -141,6 +201,46 @@ mine(void)
 	}
 	own = n;
 	return n;
+}
+
+static void
+save(struct spw_job *job)
+{
+	struct spw_seed_note note;
+
+	(void)job;			/* there is nobody to tell */
+	(void)spw_seed_merge(&saved, seed, &note);
+}
+
+/* By another thread: a file system that stalls must not hold up the end. */
+static void
+save_soon(void)
+{
+	static struct spw_job job = { .run = save };
+	struct spw_crew *crew;
+
+	if (spw_crew_new(1, &crew) < 0)
+		return;
+	if (spw_crew_give(crew, &job) < 0 || spw_crew_reap(crew, LAST_MS))
+		spw_crew_free(crew);
+}
+
+/* Threads may still be at work: what they learned in this call is left out. */
+__attribute__((destructor))
+static void
+finish(void)
+{
+	pthread_mutex_lock(&lock);
+	for (struct spw_native *n = natives; n; n = n->next)
+		if (!pthread_mutex_trylock(&n->busy)) {
+			(void)spw_advisor_collect(n->advisor, &learned);
+			pthread_mutex_unlock(&n->busy);
+		}
+	saved = learned;
+	learned = (struct spw_seed){ .n = 0 };
+	pthread_mutex_unlock(&lock);
+	if (saved.n && seed[0])
+		save_soon();
 }
 
 static void
@@ -277,12 +377,17 @@ spillway_compress_as(void *dst, size_t cap, const void *src, size_t n,
 {
 	struct known known = { .stream = 0 };
 	struct spw_native *native;
+	int64_t r;
 
 	if (n > SPW_BUFFER_MAX || (data && !read_data(data, &known)))
 		return answer(-EINVAL);
 	native = mine();
-	return answer(native ? compress(native, dst, cap, src, n, &known)
-			     : -ENOMEM);
+	if (!native)
+		return answer(-ENOMEM);
+	pthread_mutex_lock(&native->busy);
+	r = compress(native, dst, cap, src, n, &known);
+	pthread_mutex_unlock(&native->busy);
+	return answer(r);
 }
 
 ssize_t

@@ -45,6 +45,7 @@ struct cell {
 	int8_t run[FIGURES];		/* blocks cut in a row, by side */
 	uint8_t sampled;		/* bit k: only samples so far */
 	uint8_t alone;			/* and no class to hold them against */
+	bool whole;			/* samples stay so, unlike the class's */
 };
 
 /* What a class learned in this run, not yet given away. */
@@ -215,16 +216,37 @@ is_whole(float log_fraction)
 	return log_fraction > WHOLE;
 }
 
+/* Will a choice leave a block as it is?  Where it left samples so, of which
+ * others in the class got smaller, what is expected of the class says little.
+ */
+static bool
+stays_whole(const struct spw_predictor *p, const struct stream *st, unsigned c)
+{
+	const struct cell *own = &st->cell[c];
+	float stored;
+
+	if (own->sampled >> STORED & 1 && own->whole)
+		return true;
+	return blend(p, st, c, STORED, &stored) && is_whole(stored);
+}
+
+/* Then its class knows what that takes. */
+static bool
+is_whole_class(const struct cell *class, int k)
+{
+	return class->n[k] >= 1 && is_whole(class->mean[STORED]);
+}
+
 static bool
 expect(const struct spw_predictor *p, const struct stream *st, unsigned c,
        int k, float *ret)
 {
 	const struct cell *own = &st->cell[c], *whole = &p->whole[c];
 	bool is_seen = own->n[k] > 0 && !(own->sampled >> k & 1);
-	float stored;
 
 	if (k != STORED && !is_seen && whole->n[k] > 0 &&
-	    blend(p, st, c, STORED, &stored) && is_whole(stored)) {
+	    stays_whole(p, st, c) &&
+	    !is_whole_class(&p->class[st->class].cell[c], k)) {
 		*ret = whole->mean[k];
 		return true;
 	}
@@ -427,6 +449,9 @@ learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	if (!(cell->sampled >> k & 1) && cell->n[k] > 0)
 		return;			/* blocks have told more */
 	cell->sampled |= (uint8_t)(1u << k);
+	if (k == STORED)
+		cell->whole = is_usual && is_whole(x) &&
+			      !is_whole(usual->mean[k]);
 	if (st->class) {
 		note_sampler(class, st, c);
 		average(usual, k, x, 0, w, CLASS_MEMORY);

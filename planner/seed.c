@@ -335,8 +335,31 @@ add_known(const struct spw_known *known, void *arg)
 	return spw_seed_add(arg, known);
 }
 
+int
+spw_seed_collect(struct spw_predictor *p, struct spw_seed *into)
+{
+	const size_t before = into->n;
+	int r = spw_predict_learned(p, add_known, into);
+
+	if (r < 0)
+		into->n = before;
+	else
+		spw_predict_given(p);
+	return r;
+}
+
 static int
-merge_and_write(struct spw_predictor *p, const char *path,
+add_all(struct spw_seed *seed, const struct spw_seed *more)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < more->n && !r; i++)
+		r = spw_seed_add(seed, &more->at[i]);
+	return r;
+}
+
+static int
+merge_and_write(const struct spw_seed *more, const char *path,
 		const struct spw_seed_profile *profile,
 		struct spw_seed_note *note)
 {
@@ -351,7 +374,7 @@ merge_and_write(struct spw_predictor *p, const char *path,
 	if (!is_ours(&seed))
 		drop_speeds(&seed);
 	spw_seed_machine(seed.cpu, &seed.cores);
-	r = spw_predict_learned(p, add_known, &seed);
+	r = add_all(&seed, more);
 	spw_seed_settle(&seed);
 	if (!r)
 		r = spw_seed_print(old, &seed, profile, &text);
@@ -361,22 +384,19 @@ merge_and_write(struct spw_predictor *p, const char *path,
 		return r;
 	r = replace(path, text);
 	free(text);
-	if (!r)
-		spw_predict_given(p);
 	return r;
 }
 
-int
-spw_seed_save_profile(struct spw_predictor *p, const char *path,
-		      const struct spw_seed_profile *profile,
-		      struct spw_seed_note *ret_note)
+static int
+save(const struct spw_seed *more, const char *path,
+     const struct spw_seed_profile *profile, struct spw_seed_note *ret_note)
 {
 	char *real = realpath(path, NULL);	/* a link stays one */
 	int lock, r;
 
 	ret_note->text[0] = '\0';
 	lock = lock_beside(real ? real : path);
-	r = lock < 0 ? lock : merge_and_write(p, real ? real : path, profile,
+	r = lock < 0 ? lock : merge_and_write(more, real ? real : path, profile,
 					      ret_note);
 	if (lock >= 0)
 		close(lock);
@@ -387,6 +407,30 @@ spw_seed_save_profile(struct spw_predictor *p, const char *path,
 			  : r == -EOPNOTSUPP ? "no JSON in this build"
 					     : strerror(-r));
 	return r;
+}
+
+int
+spw_seed_save_profile(struct spw_predictor *p, const char *path,
+		      const struct spw_seed_profile *profile,
+		      struct spw_seed_note *ret_note)
+{
+	struct spw_seed more = { .n = 0 };
+	int r = spw_predict_learned(p, add_known, &more);
+
+	ret_note->text[0] = '\0';
+	if (!r)
+		r = save(&more, path, profile, ret_note);
+	if (!r)
+		spw_predict_given(p);
+	spw_seed_clear(&more);
+	return r;
+}
+
+int
+spw_seed_merge(const struct spw_seed *more, const char *path,
+	       struct spw_seed_note *ret_note)
+{
+	return save(more, path, NULL, ret_note);
 }
 
 int

@@ -101,6 +101,14 @@ int spw_seed_save_profile(struct spw_predictor *p, const char *path,
 			  const struct spw_seed_profile *profile,
 			  struct spw_seed_note *ret_note);
 
+/* The same for what several predictors learned: collect takes it over from
+ * one, which then has nothing to save, and merge adds it to the file.  -ENOMEM
+ * leaves both as they were.
+ */
+int spw_seed_collect(struct spw_predictor *p, struct spw_seed *into);
+int spw_seed_merge(const struct spw_seed *more, const char *path,
+		   struct spw_seed_note *ret_note);
+
 /* What the file knows of a tier on this machine.  0; -ENOENT: nothing. */
 int spw_seed_tier(const char *path, const char *name,
 		  struct spw_seed_tier *ret);

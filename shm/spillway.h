@@ -75,7 +75,8 @@ SPILLWAY_ENGINE size_t spillway_compress_bound(size_t n);
  * prefilter that suit it and the weights best. Returns the bytes used of cap;
  * or -1 with ENOSPC: cap is not enough, EINVAL: n is too many, ENOMEM. The
  * result tells all about itself. Threads may call it at the same time; each
- * learns for itself what its data needs. */
+ * learns for itself what its data needs, and what all learned is added to the
+ * seed when the process ends. */
 SPILLWAY_ENGINE ssize_t spillway_compress(void *dst, size_t cap,
 					  const void *src, size_t n);
 

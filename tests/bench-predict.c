@@ -3,7 +3,7 @@
 
 /* Every kind of data that the analyzer knows is a stream.  The profile sees
  * one block of another stream of the kind; then the stream itself is tried on
- * samples, predicted (cold), packed some blocks long with every choice, and
+ * a sample, predicted (cold), packed some blocks long with every choice, and
  * predicted again (after feedback).  What was predicted is compared with the
  * next block.
  */
@@ -132,20 +132,36 @@ show(const char *when, const struct fits *fits, double goal)
 	       ? "ok" : "MISSED");
 }
 
-/* Every third choice on pieces spread over the block. */
+/* Pieces of whole records spread over the block, together, as the explorer
+ * takes them.  Returns their bytes.
+ */
+static size_t
+gather(const struct spw_traits *t, uint8_t *to)
+{
+	size_t unit = SPW_MAX(t->stride, 8), len = SAMPLE - SAMPLE % unit;
+
+	for (size_t i = 0; i < SAMPLES; i++) {
+		size_t at = BLOCK / SAMPLES * i + (BLOCK / SAMPLES - len) / 2;
+
+		memcpy(to + i * len, stream + at - at % unit, len);
+	}
+	return SAMPLES * len;
+}
+
+/* Every third choice on a sample. */
 static void
 try_samples(struct spw_predictor *p, const struct spw_stream *s,
 	    const struct spw_traits *t)
 {
-	for (unsigned c = 1; c < n_pool; c += 3)
-		for (unsigned i = 0; i < SAMPLES; i++) {
-			struct spw_observed o =
-				pack(stream + BLOCK / SAMPLES * i, SAMPLE, c,
-				     t);
+	uint8_t sample[SAMPLES * SAMPLE];
+	size_t n = gather(t, sample);
 
-			o.is_sample = true;
-			spw_predict_learn(p, s, c, &o);
-		}
+	for (unsigned c = 1; c < n_pool; c += 3) {
+		struct spw_observed o = pack(sample, n, c, t);
+
+		o.is_sample = true;
+		spw_predict_learn(p, s, c, &o);
+	}
 }
 
 static void

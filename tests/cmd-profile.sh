@@ -38,6 +38,8 @@ profile file >out 2>err || fail "$(cat err)"
 lines 0
 is_empty
 grep -q '^SPILLWAY_TIERS=' out || fail "$(cat out)"
+sed -n '/^data/{n;p}' out | grep -q '^file ' ||
+	fail "the file does not come first: $(cat out)"
 grep -q '^nvme:.* 64 KiB ' out && grep -q '^home:' out || fail "$(cat out)"
 for member in machine updated profiled versions tiers costs; do
 	grep -q "\"$member\"" "$seed" || fail "the seed has no $member"

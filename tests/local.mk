@@ -297,6 +297,7 @@ tests_scripts = \
 	tests/module-exports.sh \
 	tests/module-missing.sh \
 	tests/native-link.sh \
+	tests/native-seed.sh \
 	tests/plan-choice.sh \
 	tests/plan-profile.sh \
 	tests/plan-split.sh \

@@ -191,7 +191,7 @@ test_zeros(void)
 	CHECK(analyze(LARGEST, 0, NULL).zeros == 0);
 	memset(p + LARGEST / 2, 0, LARGEST / 2);
 	a = analyze(LARGEST, 0, NULL);
-	CHECK(a.zeros == 1 && a.kind != SPW_DATA_ZERO);
+	CHECK(a.zeros == 2 && a.kind != SPW_DATA_ZERO);
 	memset(p, 0, LARGEST / 2);
 	CHECK(analyze(LARGEST, 0, NULL).kind == SPW_DATA_ZERO);
 	b = analyze(LARGEST, 0, NULL);
@@ -199,6 +199,8 @@ test_zeros(void)
 	CHECK(spw_traits_key(&a) != spw_traits_key(&b));
 	a = analyze(LARGEST, 0, NULL);
 	CHECK(spw_traits_key(&a) == spw_traits_key(&b));
+	p[3] = 1;
+	CHECK(analyze(LARGEST, 1 << 20, NULL).kind != SPW_DATA_ZERO);
 }
 
 /* Records of floats and nothing else: places in a box and velocities, or

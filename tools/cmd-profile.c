@@ -130,14 +130,14 @@ read_tiers(struct request *req, char **envp)
 	return r < 0 ? SPW_EXIT_USAGE : -1;
 }
 
-/* Files that cannot be read are named; the others are measured. */
+/* Files that cannot be read are named; the others are measured, and first: the
+ * time may not do for all.
+ */
 static int
 collect(const struct request *req, struct spw_profile_set *set)
 {
-	int r = spw_profile_generate(set), status = SPW_EXIT_OK;
+	int r, status = SPW_EXIT_OK;
 
-	if (r < 0)
-		return -ENOMEM;
 	for (int i = 0; i < req->args.n_rest; i++) {
 		r = spw_profile_read(set, req->args.rest[i]);
 		if (r == -ENOMEM)
@@ -150,7 +150,7 @@ collect(const struct request *req, struct spw_profile_set *set)
 			status = SPW_EXIT_PARTLY;
 		}
 	}
-	return status;
+	return spw_profile_generate(set) < 0 ? -ENOMEM : status;
 }
 
 /* The libraries in use, and ours. */
