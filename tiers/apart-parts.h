@@ -35,6 +35,7 @@ struct spw_order {
 	struct spw_apart_then then;	/* sync, */
 	uint32_t fails;			/* at the one before */
 	struct spw_order *next;
+	int result;			/* open, list, close: when it is over */
 	bool own;			/* to be freed */
 	bool busy;
 };
@@ -71,10 +72,12 @@ struct spw_apart {
 	struct spw_transfer *over, **over_end;
 	unsigned under_way;		/* orders and transfers */
 	int64_t sign;			/* ms; of life, the last one */
-	struct spw_order stamp, sync, clean, call;
+	struct spw_order stamp, sync, clean, call, close;
+	bool heeds;			/* the listing; no other does, */
+	bool hearing;			/* and it is just told something */
 	bool then_begun, then_over;	/* of the sync */
 	uint32_t fails, fails_at_sync;	/* of puts; at the last order */
-	int sync_result, call_result;
+	int sync_result;
 	struct spw_tier_space space;
 	uint64_t promised;		/* bytes of puts not yet submitted */
 	struct spw_moved *moves;

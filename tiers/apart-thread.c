@@ -233,6 +233,28 @@ sync_all(struct spw_apart *a)
 	return r < 0 ? r : undone;
 }
 
+/* Each is a sign of life: a long list takes its time. */
+static int
+hear(void *arg, const struct spw_tier_found *f)
+{
+	struct spw_apart *a = arg;
+	bool heeds;
+	int r;
+
+	pthread_mutex_lock(&a->bell->lock);
+	heeds = a->hearing = a->heeds;
+	a->sign = spw_now_ms();
+	pthread_mutex_unlock(&a->bell->lock);
+	r = heeds ? a->listing.seen(a->listing.arg, f) : -ECANCELED;
+	pthread_mutex_lock(&a->bell->lock);
+	a->hearing = false;
+	heeds = a->heeds;
+	pthread_mutex_unlock(&a->bell->lock);
+	if (!heeds)			/* somebody may wait for that */
+		pthread_cond_signal(&a->bell->rung);
+	return r;
+}
+
 static int
 carry_out(struct spw_apart *a, struct spw_order *o)
 {
@@ -254,7 +276,7 @@ carry_out(struct spw_apart *a, struct spw_order *o)
 		(void)a->ops->clean(a->tier, o->place, note_move, a);
 		return 0;
 	case DO_LIST:
-		return a->ops->list(a->tier, a->listing.seen, a->listing.arg);
+		return a->ops->list(a->tier, hear, a);
 	default:
 		return a->ops->close(a->tier, o->place);
 	}
@@ -266,8 +288,7 @@ finish(struct spw_apart *a, struct spw_order *o, int result)
 {
 	if (o->what == DO_CLOSE)
 		a->tier = NULL;
-	if (o == &a->call)
-		a->call_result = result;
+	o->result = result;
 	if (o == &a->sync)
 		a->sync_result = result;
 	a->ended = o->what == DO_CLOSE || (o->what == DO_OPEN && result < 0);

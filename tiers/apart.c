@@ -86,44 +86,41 @@ give_copy(struct spw_apart *a, struct spw_order to_give, bool more)
 	return true;
 }
 
-struct patience {			/* for one that is deaf */
-	bool (*lasts)(void *arg);
-	void *arg;
-};
-
-static bool
-lasts(void *arg)
+/* What is left of ms without a sign of life; negative: nothing is under
+ * way. */
+static int64_t
+patience(struct spw_apart *a, int64_t ms)
 {
-	(void)arg;
-	return true;
+	int64_t left = -1;
+
+	pthread_mutex_lock(&a->bell->lock);
+	if (a->under_way)
+		left = SPW_MAX(a->sign + ms - spw_now_ms(), 0);
+	pthread_mutex_unlock(&a->bell->lock);
+	return left;
 }
 
-static bool
-ends(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
-/* Gives it and waits. */
 static int
-call(struct spw_apart *a, enum spw_deed what, uint64_t place,
-     struct patience patience)
+answer(struct spw_apart *a, const struct spw_order *o)
 {
-	(void)give_if_idle(a, &a->call, (struct spw_order){ .what = what,
-							    .place = place });
-	for (;;) {
-		int64_t left = spw_apart_patience(a);
-		bool over;
-		int r;
+	int r;
 
-		pthread_mutex_lock(&a->bell->lock);
-		over = !a->call.busy;
-		r = a->call_result;
-		pthread_mutex_unlock(&a->bell->lock);
-		if (over || (left == 0 && !patience.lasts(patience.arg)))
-			return over ? r : -ETIMEDOUT;
-		spw_bell_wait(a->bell, left > 0 ? left : SPW_APART_MS);
+	pthread_mutex_lock(&a->bell->lock);
+	r = o->busy ? -EINPROGRESS : o->result;
+	pthread_mutex_unlock(&a->bell->lock);
+	return r;
+}
+
+static int
+await(struct spw_apart *a, const struct spw_order *o, int64_t ms)
+{
+	for (;;) {
+		int64_t left = patience(a, ms);
+		int r = answer(a, o);
+
+		if (r != -EINPROGRESS || left == 0)
+			return r == -EINPROGRESS ? -ETIMEDOUT : r;
+		spw_bell_wait(a->bell, left > 0 ? left : ms);
 	}
 }
 
@@ -174,10 +171,9 @@ copy_setup(struct spw_apart *a, const struct spw_tier_setup *setup)
 }
 
 int
-spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
-	       const struct spw_tier_setup *setup,
-	       bool (*waits)(void *arg), void *arg,
-	       struct spw_apart **ret_apart)
+spw_apart_begin(struct spw_bell *b, const struct spw_tier_ops *ops,
+		const struct spw_tier_setup *setup,
+		struct spw_apart **ret_apart)
 {
 	struct spw_apart *a = calloc(1, sizeof(*a));
 	int r;
@@ -190,19 +186,41 @@ spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
 	a->over_end = &a->over;
 	pthread_cond_init(&a->given, NULL);
 	r = copy_setup(a, setup) ? start_thread(a) : -ENOMEM;
-	if (r == 0) {
-		r = call(a, DO_OPEN, 0, (struct patience){ waits, arg });
-		if (r == -ETIMEDOUT)
-			return r;	/* all of it stays the thread's */
-		if (r < 0)
-			pthread_join(a->thread, NULL);
-	}
 	if (r < 0) {
 		release(a);
 		return r;
 	}
+	(void)give_if_idle(a, &a->call, (struct spw_order){ .what = DO_OPEN });
 	*ret_apart = a;
 	return 0;
+}
+
+int
+spw_apart_answer(struct spw_apart *a)
+{
+	return answer(a, a->close.what ? &a->close : &a->call);
+}
+
+void
+spw_apart_end(struct spw_apart *a)
+{
+	pthread_join(a->thread, NULL);
+	release(a);
+}
+
+int
+spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
+	       const struct spw_tier_setup *setup, int64_t ms,
+	       struct spw_apart **ret_apart)
+{
+	int r = spw_apart_begin(b, ops, setup, ret_apart);
+
+	if (r < 0)
+		return r;
+	r = await(*ret_apart, &(*ret_apart)->call, ms);
+	if (r < 0 && r != -ETIMEDOUT)
+		spw_apart_end(*ret_apart);
+	return r;
 }
 
 bool
@@ -239,13 +257,7 @@ spw_apart_where(const struct spw_apart *a, uint64_t place, char *buf,
 int64_t
 spw_apart_patience(struct spw_apart *a)
 {
-	int64_t left = -1;
-
-	pthread_mutex_lock(&a->bell->lock);
-	if (a->under_way)
-		left = SPW_MAX(a->sign + SPW_APART_MS - spw_now_ms(), 0);
-	pthread_mutex_unlock(&a->bell->lock);
-	return left;
+	return patience(a, SPW_APART_MS);
 }
 
 /* Under the lock. */
@@ -426,23 +438,55 @@ spw_apart_space(struct spw_apart *a, struct spw_tier_space *ret_space)
 	pthread_mutex_unlock(&a->bell->lock);
 }
 
+void
+spw_apart_begin_list(struct spw_apart *a,
+		     int (*seen)(void *arg, const struct spw_tier_found *f),
+		     void *arg)
+{
+	a->listing = (struct spw_listing){ seen, arg };
+	a->heeds = true;
+	(void)give_if_idle(a, &a->call, (struct spw_order){ .what = DO_LIST });
+}
+
+/* Who is told something just now needs no more than memory for it. */
+static void
+stop_listening(struct spw_apart *a)
+{
+	pthread_mutex_lock(&a->bell->lock);
+	a->heeds = false;
+	while (a->hearing)
+		pthread_cond_wait(&a->bell->rung, &a->bell->lock);
+	pthread_mutex_unlock(&a->bell->lock);
+}
+
 int
-spw_apart_list(struct spw_apart *a,
+spw_apart_list(struct spw_apart *a, int64_t ms,
 	       int (*seen)(void *arg, const struct spw_tier_found *f),
 	       void *arg)
 {
-	a->listing = (struct spw_listing){ seen, arg };
-	return call(a, DO_LIST, 0, (struct patience){ lasts, NULL });
+	int r;
+
+	spw_apart_begin_list(a, seen, arg);
+	r = await(a, &a->call, ms);
+	stop_listening(a);
+	return r;
+}
+
+void
+spw_apart_begin_close(struct spw_apart *a, bool discard)
+{
+	(void)give_if_idle(a, &a->close, (struct spw_order){
+			   .what = DO_CLOSE, .place = discard });
 }
 
 int
 spw_apart_close(struct spw_apart *a, bool discard)
 {
-	int r = call(a, DO_CLOSE, discard, (struct patience){ ends, NULL });
+	int r;
 
-	if (r == -ETIMEDOUT)
-		return r;
-	pthread_join(a->thread, NULL);
-	release(a);
+	spw_apart_begin_close(a, discard);
+	r = await(a, &a->close, SPW_APART_MS);
+	if (r != -ETIMEDOUT)
+		spw_apart_end(a);
 	return r;
 }
