@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 
 #include "shm/util.h"
 #include "tiers/crew.h"
@@ -171,34 +170,4 @@ spw_aside_call(struct spw_aside *a, uint64_t dev, int64_t (*act)(void *arg),
 	result = c->result;
 	free(c);
 	return result;
-}
-
-static int64_t
-look(void *arg)
-{
-	struct statfs fs;
-
-	(void)statfs(*(char **)arg, &fs);
-	return 0;
-}
-
-static void
-free_name(void *arg, int64_t result)
-{
-	(void)result;
-	free(*(char **)arg);
-}
-
-int
-spw_aside_probe(struct spw_aside *a, uint64_t key, const char *place)
-{
-	char *name = strdup(place);
-	int64_t r;
-
-	if (!name)
-		return -ENOMEM;
-	r = spw_aside_call(a, key, look, &name, sizeof(name), free_name);
-	if (r != -ETIMEDOUT)
-		free(name);
-	return (int)r;
 }

@@ -36,8 +36,4 @@ int64_t spw_aside_call(struct spw_aside *a, uint64_t dev,
 		       int64_t (*act)(void *arg), void *arg, size_t size,
 		       void (*undo)(void *arg, int64_t result));
 
-/* Whether anything is to be heard from a directory: 0, whatever that is, or
- * -ETIMEDOUT. key: in the place of dev. */
-int spw_aside_probe(struct spw_aside *a, uint64_t key, const char *place);
-
 #endif

@@ -30,6 +30,7 @@
 #include <errno.h>
 
 #include "planner/advice.h"
+#include "planner/away.h"
 #include "planner/held.h"
 #include "shm/files.h"
 #include "shm/util.h"
@@ -512,7 +513,7 @@ spw_store_is_deaf(const struct spw_drainer *d)
 	for (uint32_t i = 0; d->store && i < d->store->nlevels; i++)
 		if (d->store->level[i].deaf)
 			return true;
-	return false;
+	return spw_away_missing(d) == -EINPROGRESS;
 }
 
 void

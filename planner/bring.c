@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "planner/advice.h"
+#include "planner/away.h"
 #include "planner/chunks.h"
 #include "planner/keep.h"
 #include "planner/losses.h"
@@ -154,7 +155,7 @@ fill(struct spw_drainer *d, struct spw_load *l)
 		l->at, l->at + (uint64_t)l->nblocks * SPW_BLOCK_SIZE,
 	};
 	if (!held)
-		return -EIO;		/* its tier is gone */
+		return spw_away_missing(d);	/* its tier is gone */
 	l->len = length_of(d, l, held);
 	return l->len ? spw_load_read(d, held, l) : 0;
 }

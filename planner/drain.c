@@ -8,6 +8,7 @@
 
 #include "planner/advice.h"
 #include "planner/aside.h"
+#include "planner/away.h"
 #include "planner/chunks.h"
 #include "planner/lasting.h"
 #include "planner/store.h"
@@ -245,6 +246,7 @@ tidy(struct spw_drainer *d, int64_t now)
 		return;
 	d->tidied_at = now;
 	resume(d);
+	spw_away_tend(d);
 	spw_lane_adopt_all(&d->me);
 	spw_proc_reap(&d->me);
 	spw_forget_files(d);
@@ -597,6 +599,7 @@ spw_drainer_stop(struct spw_drainer *d)
 	spw_pass_serve_cuts(NULL);
 	spw_fetch_end();
 	spw_store_close(d);
+	spw_away_end(d);
 	spw_lane_release(&d->me);
 	atomic_store(&seg->wake, SPW_DRAINER_NONE);
 	atomic_store(&seg->drainer_pid, 0);

@@ -18,6 +18,7 @@ enum {
 
 struct spw_drainer;
 struct spw_store;
+struct spw_away;
 
 /* What a worker does for the drainer; over is called when it is reaped. */
 struct spw_task {
@@ -115,6 +116,7 @@ struct spw_drainer {
 	struct spw_run *runs;		/* SPW_RUNS of them */
 	struct spw_run *run;		/* that blocks are added to, or NULL */
 	struct spw_store *store;	/* NULL: no tiers below memory */
+	struct spw_away *away;		/* likewise; see away.h */
 	uint32_t wants_seen;		/* seg.wants when they were served */
 	uint32_t bring_hand;		/* chunk that was brought home last */
 	uint32_t spill_hand;		/* word of the dirty map likewise */

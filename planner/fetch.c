@@ -2,6 +2,7 @@
 /* fetch.c -- blocks from below for those who read or change them */
 #include <errno.h>
 
+#include "planner/away.h"
 #include "planner/chunks.h"
 #include "planner/losses.h"
 #include "planner/store.h"
@@ -89,7 +90,7 @@ read_row(struct spw_drainer *d, uint32_t held, const struct spw_key *key,
 	uint64_t end = at + (uint64_t)*n * SPW_BLOCK_SIZE;
 	struct spw_span bad = { at, end };
 	int r = held ? spw_store_read(d, held, at, end, d->store->row, &bad)
-		     : -EIO;
+		     : spw_away_missing(d);
 
 	if (r == -EBADMSG && bad.from >= at + SPW_BLOCK_SIZE) {
 		*n = (uint32_t)((bad.from - at) / SPW_BLOCK_SIZE);

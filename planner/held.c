@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "planner/away.h"
 #include "planner/chunks.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -430,6 +431,7 @@ struct alien {				/* what nobody needs */
 struct finder {
 	struct spw_drainer *d;
 	uint32_t level;
+	int doubt;			/* why some of it cannot be read */
 	struct alien *alien;
 	size_t naliens, cap;
 };
@@ -471,6 +473,10 @@ found(void *arg, const struct spw_tier_found *f)
 
 	/* Of a damaged one some blocks may be whole: those that are below and
 	 * in no younger one. Else it is told by fsck, and left alone. */
+	if (f->err)
+		d->store->level[finder->level].unread = true;
+	if (f->err && f->err != -EBADMSG)
+		finder->doubt = f->err;
 	if (!o || (f->err && !(o->flags & SPW_OBJECT_WHOLE)))
 		return 0;
 	file = file_of(d->map, o);
@@ -527,7 +533,7 @@ settle(struct finder *f)
 }
 
 int
-spw_held_find(struct spw_drainer *d)
+spw_held_find(struct spw_drainer *d, uint32_t *ret_level)
 {
 	struct spw_store *s = d->store;
 	struct finder finder = { .d = d };
@@ -536,11 +542,19 @@ spw_held_find(struct spw_drainer *d)
 	s->inherited = true;
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		s->level[i].unsynced = true;
-	for (; r == 0 && finder.level < s->nlevels; finder.level++)
-		r = spw_apart_list(s->level[finder.level].tier, found,
-				   &finder);
+	for (; r == 0 && finder.level < s->nlevels; finder.level++) {
+		const struct spw_level *l = &s->level[finder.level];
+
+		*ret_level = finder.level;
+		finder.doubt = 0;
+		r = spw_apart_list(l->tier, spw_away_patience(d, l->number),
+				   found, &finder);
+		if (finder.doubt)
+			spw_away_doubt(d, l->number, finder.doubt);
+	}
 	SPW_FAILPOINT("held-listed");
-	settle(&finder);
+	if (r == 0)
+		settle(&finder);
 	free(finder.alien);
 	return r;
 }

@@ -6,8 +6,9 @@
 #include "planner/store.h"
 
 /* Lists the tiers and finds for every block that is below its object. What
- * no block and no promise needs is dropped. */
-int spw_held_find(struct spw_drainer *d);
+ * no block and no promise needs is dropped. If it fails: ret_level is the one
+ * that could not be listed, and nothing was dropped. */
+int spw_held_find(struct spw_drainer *d, uint32_t *ret_level);
 
 /* A head without its path, in memory of its own; for free(). */
 struct spw_object *spw_held_copy(const struct spw_object *o);

@@ -19,6 +19,8 @@ planner_sources = \
 	planner/attr.c \
 	planner/attr.h \
 	planner/await.c \
+	planner/away.c \
+	planner/away.h \
 	planner/bring.c \
 	planner/buffer.c \
 	planner/buffer.h \

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "planner/away.h"
 #include "planner/chunks.h"
 #include "planner/store.h"
 
@@ -25,6 +26,11 @@ describe(struct spw_drainer *d, uint32_t held, char where[SPW_LOSS_WHERE])
 					 : NULL;
 	char place[PATH_MAX + 64];
 
+	if ((!held || !h->o) && spw_away_describe(d, place, sizeof(place))) {
+		snprintf(where, SPW_LOSS_WHERE, "%.*s", SPW_LOSS_WHERE - 1,
+			 place);
+		return;
+	}
 	if (!held || !h->o) {
 		snprintf(where, SPW_LOSS_WHERE, "no tier has it any more");
 		return;

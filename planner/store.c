@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "planner/advice.h"
-#include "planner/aside.h"
+#include "planner/away.h"
 #include "planner/held.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -18,7 +18,6 @@
 enum {
 	RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
 	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
-	PROBE_US = 100000,
 	PATIENCE = 4,			/* times the queue of the best tier */
 };
 
@@ -50,78 +49,46 @@ spw_store_share(const struct spw_map *map, char ret[SPW_STORE_SHARE])
 		 (unsigned long long)map->fixed.created);
 }
 
-struct opening {
-	struct spw_drainer *d;
-	uint32_t number;
-};
-
-/* One that does not answer is done without, unless it may have what nobody
- * else has: then there is nothing to be done but to say so, and to wait. */
-static bool
-is_awaited(void *arg)
-{
-	const struct opening *o = arg;
-
-	spw_level_failed(o->d, o->number, -ETIMEDOUT);
-	return spw_any_below(o->d->map);
-}
-
 /* A predecessor that was killed lets go of the segment first and of its share
  * a moment later. */
 static int
-open_share(struct opening *o, const struct spw_tier_ops *ops,
-	   const struct spw_tier_setup *setup, struct spw_apart **ret_tier)
+open_share(struct spw_drainer *d, uint32_t number, struct spw_apart **ret_tier)
 {
-	struct spw_store *s = o->d->store;
 	int64_t since = spw_now_ms();
+	const struct spw_tier_ops *ops;
+	struct spw_tier_setup setup;
 	int r;
 
-	while ((r = spw_apart_open(s->bell, ops, setup, is_awaited, o,
+	*ret_tier = NULL;
+	spw_away_setup(d, number, &setup, &ops);
+	if (!ops)
+		return -ENOTSUP;
+	while ((r = spw_apart_open(d->store->bell, ops, &setup,
+				   spw_away_patience(d, number),
 				   ret_tier)) == -EBUSY &&
 	       spw_now_ms() - since < BUSY_MS)
 		spw_sys_sleep_us(BUSY_US);
-	s->stuck |= r == -ETIMEDOUT;
-	return r;
-}
-
-static int
-probe(struct opening *o, const char *place)
-{
-	int r;
-
-	while ((r = spw_aside_probe(o->d->aside, o->number, place)) ==
-	       -ETIMEDOUT && is_awaited(o))
-		spw_sys_sleep_us(PROBE_US);
 	return r;
 }
 
 static void
-open_level(struct spw_drainer *d, const struct spw_tierlist *list,
-	   const struct spw_tierspec *spec, uint32_t number)
+open_level(struct spw_drainer *d, uint32_t number)
 {
+	const struct spw_tierspec *spec = &spw_away_list(d)->tier[number];
 	struct spw_store *s = d->store;
 	struct spw_level *level = &s->level[s->nlevels];
-	const struct spw_tier_ops *ops =
-		spw_tier_by_kind(spw_tierspec_kind_name(spec->kind));
-	char name[SPW_STORE_SHARE];
-	struct spw_tier_setup setup = {
-		.place = spw_tierspec_place(list, spec), .owner = name,
-		.capacity = spec->capacity, .create = true,
-	};
-	struct opening opening = { d, number };
 	int r;
 
-	setup.io = spw_tierspec_value(list, spec, SPW_KEY_IO);
-
-	spw_store_share(d->map, name);
 	*level = (struct spw_level){ .number = number };
-	r = ops ? probe(&opening, setup.place) : -ENOTSUP;
-	if (r == 0)
-		r = open_share(&opening, ops, &setup, &level->tier);
-	if (r < 0) {
+	if (!spw_away_is(d, number)) {
+		r = open_share(d, number, &level->tier);
+		if (r < 0)
+			spw_away_note(d, number, r, r == -ETIMEDOUT ?
+				      level->tier : NULL, SPW_AWAY_OPENS);
+	}
+	if (spw_away_is(d, number)) {
 		s->partial |= atomic_load(&d->map->seg->levels[number]
 					   .capacity) != 0;
-		spw_level_failed(d, number, r);
 		return;
 	}
 	spw_level_opened(d, number, level->tier);
@@ -163,7 +130,6 @@ allocate(struct spw_drainer *d)
 		ok = spw_packer_new(&s->unpacker[i]) == 0;
 	return ok && s->row && s->scratch && s->raw && s->of_file &&
 	       s->promised && s->places && s->readers && s->errands &&
-	       spw_bell_new(&s->bell) == 0 &&
 	       spw_pack_open(&s->crew, d->map->fixed.workers, s->bell) == 0;
 }
 
@@ -219,7 +185,6 @@ release(struct spw_drainer *d)
 	free(s->scratch);
 	free(s->raw);
 	spw_crew_tell(d->crew, NULL, NULL);
-	spw_bell_free(s->bell);
 	free(s->of_file);
 	free(s->promised);
 	free(s->places);
@@ -231,39 +196,77 @@ release(struct spw_drainer *d)
 	d->store = NULL;
 }
 
+/* Not one of them goes, whatever was found in it until now. */
+static void
+leave_levels(struct spw_drainer *d, uint32_t except)
+{
+	struct spw_store *s = d->store;
+
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		if (i != except &&
+		    spw_apart_close(s->level[i].tier, false) == -ETIMEDOUT)
+			spw_away_note(d, s->level[i].number, -ETIMEDOUT,
+				      s->level[i].tier, SPW_AWAY_CLOSES);
+}
+
+/* -EAGAIN: once more, without one that could not be listed. */
+static int
+find_objects(struct spw_drainer *d)
+{
+	struct spw_store *s = d->store;
+	uint32_t level;
+	int r = spw_held_find(d, &level);
+
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	leave_levels(d, level);
+	if (r != -ETIMEDOUT)
+		(void)spw_apart_close(s->level[level].tier, false);
+	spw_away_note(d, s->level[level].number, r, r == -ETIMEDOUT ?
+		      s->level[level].tier : NULL, SPW_AWAY_LISTS);
+	spw_advice_close(d);
+	release(d);
+	return -EAGAIN;
+}
+
+static int
+open_all(struct spw_drainer *d)
+{
+	const struct spw_tierlist *list = spw_away_list(d);
+	int r;
+
+	d->store = calloc(1, sizeof(*d->store));
+	if (!d->store)
+		return -ENOMEM;
+	d->store->bell = spw_away_bell(d);
+	if (!allocate(d)) {
+		release(d);
+		return -ENOMEM;
+	}
+	spw_crew_tell(d->crew, spw_bell_ring, d->store->bell);
+	for (uint32_t i = 0; i < list->n; i++)
+		if (list->tier[i].kind != SPW_KIND_RAM)
+			open_level(d, i);
+	r = allocate_transfers(d->store);
+	if (r == 0 && d->store->nlevels)
+		spw_advice_open(d, list);
+	return r < 0 ? r : find_objects(d);
+}
+
 int
 spw_store_open(struct spw_drainer *d)
 {
-	struct spw_tierlist *list;
-	struct spw_diag diag;
-	uint32_t number = 0;
 	int r;
 
 	atomic_store(&d->map->seg->durable, 0);
 	if (!d->map->fixed.tiers[0])
 		return 0;
-	list = malloc(sizeof(*list));
-	d->store = calloc(1, sizeof(*d->store));
-	if (!list || !d->store || !allocate(d)) {
-		free(list);
-		if (d->store)
-			release(d);
-		return -ENOMEM;
-	}
-	spw_crew_tell(d->crew, spw_bell_ring, d->store->bell);
 	(void)spw_codec_load(NULL);
-	r = spw_tierspec_parse(d->map->fixed.tiers, "segment", SPW_KINDS_ALL,
-			       NULL, list, &diag);
-	for (unsigned i = 0; r == 0 && i < list->n; i++)
-		if (list->tier[i].kind != SPW_KIND_RAM)
-			open_level(d, list, &list->tier[i], number++);
-	if (r == 0)
-		r = allocate_transfers(d->store);
-	if (r == 0 && d->store->nlevels)
-		spw_advice_open(d, list);
-	free(list);
-	if (r == 0)
-		r = spw_held_find(d);
+	r = spw_away_begin(d);
+	if (r < 0)
+		return r;
+	while ((r = open_all(d)) == -EAGAIN)
+		;
 	spw_levels_note(d);
 	return r;
 }
@@ -280,23 +283,56 @@ abandon(struct spw_drainer *d)
 	d->store = NULL;
 }
 
+bool
+spw_store_is_quiet(const struct spw_drainer *d)
+{
+	const struct spw_store *s = d->store;
+
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		if (s->level[i].deaf || s->level[i].reading)
+			return false;
+	for (uint32_t i = 0; i < s->ndown; i++)
+		if (s->down[i].busy)
+			return false;
+	for (int i = 0; i < SPW_LOADS; i++)
+		if (s->load[i].busy)
+			return false;
+	return true;
+}
+
+/* All that is in the level is home, as far as we know what that is. */
+static bool
+is_needless(struct spw_drainer *d, uint32_t level)
+{
+	if (spw_held_any(d, level))
+		return false;
+	return !d->store->level[level].unread ||
+	       (!spw_any_below(d->map) && !spw_any_dirty(d->map));
+}
+
 void
 spw_store_close(struct spw_drainer *d)
 {
 	struct spw_store *s = d->store;
-	bool kept;
+	bool kept = false;
 
 	if (!s)
 		return;
-	kept = s->stuck;
 	spw_store_reap(d, true);
 	if (s->nmarks)
 		(void)spw_store_sync(d);	/* and with it they go */
 	spw_pack_close(&s->crew);
 	spw_advice_close(d);
-	for (uint32_t i = 0; i < s->nlevels; i++)
-		kept |= spw_apart_close(s->level[i].tier,
-					!spw_held_any(d, i)) == -ETIMEDOUT;
+	for (uint32_t i = 0; i < s->nlevels; i++) {
+		struct spw_level *l = &s->level[i];
+
+		if (spw_apart_close(l->tier, is_needless(d, i)) !=
+		    -ETIMEDOUT)
+			continue;
+		spw_away_note(d, l->number, -ETIMEDOUT, l->tier,
+			      SPW_AWAY_CLOSES);
+		kept = true;
+	}
 	if (!kept) {
 		release(d);
 		return;

@@ -132,6 +132,7 @@ struct spw_level {			/* one of the tiers */
 	struct spw_ahead ahead[SPW_AHEADS];
 	uint32_t flying;		/* of those */
 	bool cleaning;			/* it is given nothing new */
+	bool unread;			/* not all that is there was found */
 };
 
 struct spw_store {
@@ -154,10 +155,9 @@ struct spw_store {
 					 * be durable yet */
 	bool partial;			/* a tier is not there that a
 					 * predecessor had */
-	bool stuck;			/* one is being opened, for good */
 	struct spw_pack_crew crew;
 	struct spw_counsel *counsel;	/* see advice.h; NULL: none */
-	struct spw_bell *bell;		/* tiers and workers ring it */
+	struct spw_bell *bell;		/* tiers and workers ring it; not ours */
 	struct spw_down *down;		/* for all that may be under way */
 	uint32_t ndown;
 	uint8_t *scratch;		/* what fsync gathers */
@@ -176,8 +176,11 @@ struct spw_store {
 void spw_store_share(const struct spw_map *map, char ret[SPW_STORE_SHARE]);
 
 /* Opens the tiers that the segment names and finds what they hold. Tiers
- * that cannot be opened are left out, with what is in them. */
+ * that cannot be had are left out for now, with what is in them (away.h). */
 int spw_store_open(struct spw_drainer *d);
+
+/* Nothing is under way that it could not be closed for. */
+bool spw_store_is_quiet(const struct spw_drainer *d);
 
 /* Closes them; the shares that hold nothing any more go. */
 void spw_store_close(struct spw_drainer *d);

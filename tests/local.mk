@@ -349,6 +349,7 @@ tests_scripts = \
 	tests/recover-memory.sh \
 	tests/recover-moved.sh \
 	tests/recover-newer.sh \
+	tests/recover-stalled.sh \
 	tests/recover-tiers.sh \
 	tests/service-life.sh \
 	tests/setup-flags.sh \
@@ -363,6 +364,7 @@ tests_scripts = \
 	tests/source-pages.sh \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
+	tests/tier-back.sh \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \

@@ -22,13 +22,6 @@ drop(struct spw_tier *tier, uint64_t place)
 			     : spw_tier_by_kind("bb")->drop(tier, place);
 }
 
-static bool
-never(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
 static int
 sync_now(struct spw_apart *a, struct spw_bell *b)
 {
@@ -53,7 +46,7 @@ objects(struct spw_apart *a)
 {
 	unsigned n = 0;
 
-	CHECK(!spw_apart_list(a, count, &n));
+	CHECK(!spw_apart_list(a, SPW_APART_MS, count, &n));
 	return n;
 }
 
@@ -105,7 +98,7 @@ orders_are_carried_out(struct spw_bell *b)
 	faulty = *spw_tier_by_kind("bb");
 	faulty.drop = drop;
 	CHECK(place);
-	CHECK(!spw_apart_open(b, &faulty, &setup, never, NULL, &a));
+	CHECK(!spw_apart_open(b, &faulty, &setup, SPW_APART_MS, &a));
 	tell_when(a, put);
 	drop_again(a, b, put);
 	CHECK(!spw_apart_close(a, true));
@@ -264,7 +257,7 @@ main(void)
 
 	CHECK(!spw_bell_new(&b));
 	orders_are_carried_out(b);
-	CHECK(!spw_apart_open(b, &fake, &setup, never, NULL, &a));
+	CHECK(!spw_apart_open(b, &fake, &setup, SPW_APART_MS, &a));
 	good_syncs_are_answered(b, a);
 	memory_is_written_at_once(a);
 	CHECK(!spw_apart_close(a, true));

@@ -32,12 +32,28 @@ void spw_bell_ring(void *bell);
 /* Until somebody has rung since the last wait, or for ms. */
 void spw_bell_wait(struct spw_bell *b, int64_t ms);
 
-/* Waits for open; for one that is deaf as long as waits says so. -ETIMEDOUT: it
- * is under way for good, and needs the bell. */
+/* Waits for open, up to ms without a sign of life. -ETIMEDOUT: it is under way
+ * still, as after begin. */
 int spw_apart_open(struct spw_bell *b, const struct spw_tier_ops *ops,
-		   const struct spw_tier_setup *setup,
-		   bool (*waits)(void *arg), void *arg,
+		   const struct spw_tier_setup *setup, int64_t ms,
 		   struct spw_apart **ret_apart);
+
+/*
+ * The same without waiting, and likewise for list and close, for one that may
+ * take its time: answer tells what became of the last of these. -EINPROGRESS:
+ * nothing yet. One that was not opened, or is closed, is got rid of by end.
+ */
+int spw_apart_begin(struct spw_bell *b, const struct spw_tier_ops *ops,
+		    const struct spw_tier_setup *setup,
+		    struct spw_apart **ret_apart);
+void spw_apart_begin_list(struct spw_apart *a,
+			  int (*seen)(void *arg,
+				      const struct spw_tier_found *f),
+			  void *arg);
+void spw_apart_begin_close(struct spw_apart *a, bool discard);
+int spw_apart_answer(struct spw_apart *a);
+void spw_apart_end(struct spw_apart *a);
+
 bool spw_apart_is_durable(const struct spw_apart *a);
 const char *spw_apart_caution(const struct spw_apart *a);	/* or NULL */
 bool spw_apart_can_clean(const struct spw_apart *a);
@@ -92,8 +108,9 @@ void spw_apart_moves(struct spw_apart *a,
 /* As it will be when all orders are carried out. */
 void spw_apart_space(struct spw_apart *a, struct spw_tier_space *ret_space);
 
-/* Waits until all is listed; seen is called by the other thread meanwhile. */
-int spw_apart_list(struct spw_apart *a,
+/* Waits until all is listed, up to ms without a sign of life; seen is called by
+ * the other thread meanwhile, and not afterwards, also after -ETIMEDOUT. */
+int spw_apart_list(struct spw_apart *a, int64_t ms,
 		   int (*seen)(void *arg, const struct spw_tier_found *f),
 		   void *arg);
 

@@ -510,7 +510,7 @@ show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 	if (r == -ENOMEM)
 		return r;
 	f->object = r == 0 ? &o : NULL;
-	f->err = r == 0 && o.stored == f->len ? 0 : -EBADMSG;
+	f->err = r == 0 && o.stored == f->len ? 0 : spw_share_fault(r);
 	(void)snprintf(where, sizeof(where), "%s/%s:0", l->t->share.path,
 		       name);
 	f->where = where;

@@ -3,9 +3,12 @@
 
 # Linked into the engine and the command.
 tiers_sources = \
+	tiers/apart-parts.h \
+	tiers/apart-thread.c \
 	tiers/apart.c \
 	tiers/apart.h \
 	tiers/bb.c \
+	tiers/bell.c \
 	tiers/codec-ctx.c \
 	tiers/codec-none.c \
 	tiers/codec.c \

@@ -29,6 +29,7 @@ struct walk {
 	/* The damaged part before the object that was found last. */
 	uint64_t gap;			/* 0: none */
 	bool sure;			/* something of this life was there */
+	int err;			/* and why not all of it can be read */
 
 	int (*seen)(void *arg, struct walk *w, const struct spw_tier_found *f);
 	void *arg;
@@ -47,9 +48,13 @@ view(struct walk *w, uint64_t pos, size_t n, size_t ahead)
 	w->from = w->to = 0;
 	if (n > ahead)
 		return NULL;
-	if (spw_share_read(w->fd, w->window, ahead, pos) < 0 &&
-	    (n == ahead || spw_share_read(w->fd, w->window, n, pos) < 0))
-		return NULL;
+	if (spw_share_read(w->fd, w->window, ahead, pos) < 0) {
+		int r = spw_share_read(w->fd, w->window, n, pos);
+
+		w->err = r < 0 ? spw_share_fault(r) : w->err;
+		if (r < 0)
+			return NULL;
+	}
 	w->from = pos;
 	w->to = pos + (n == ahead ? n : ahead);
 	return w->window;
@@ -144,12 +149,14 @@ end_gap(struct walk *w, uint64_t pos)
 {
 	uint64_t from = w->gap;
 	bool sure = w->sure || from < w->log->mark;
+	int err = w->err ? w->err : -EBADMSG;
 
 	w->gap = 0;
 	w->sure = false;
+	w->err = 0;
 	if (!from || !sure)
 		return 0;
-	return tell(w, from, pos - from, NULL, -EBADMSG);
+	return tell(w, from, pos - from, NULL, err);
 }
 
 static bool
@@ -173,14 +180,17 @@ note_gap(struct walk *w, uint64_t pos)
 static int
 visit(struct walk *w, uint64_t pos, const struct spw_object *o)
 {
-	bool whole = !w->log->headless &&
-		     (pos < w->log->mark || is_whole(w, pos, o));
 	int r = end_gap(w, pos);
+	bool whole;
 
 	if (r)
 		return r;
+	w->err = 0;
+	whole = !w->log->headless &&
+		(pos < w->log->mark || is_whole(w, pos, o));
 	/* Looking at its blocks moved the window, not the head. */
-	return tell(w, pos, o->stored, o, whole ? 0 : -EBADMSG);
+	return tell(w, pos, o->stored, o, whole ? 0 :
+		    w->err ? w->err : -EBADMSG);
 }
 
 static int

@@ -385,3 +385,10 @@ spw_share_parse(struct spw_share_head *h, int fd, uint64_t at, uint64_t len,
 			return -EBADMSG;
 	}
 }
+
+/* A file that is too short has lost something. */
+int
+spw_share_fault(int err)
+{
+	return err < 0 && err != -ENODATA ? err : -EBADMSG;
+}

@@ -83,4 +83,8 @@ struct spw_share_head {
 int spw_share_parse(struct spw_share_head *h, int fd, uint64_t at,
 		    uint64_t len, struct spw_object *ret_o);
 
+/* What list says of an object that could not be parsed for err: damaged, or
+ * only not to be read now. */
+int spw_share_fault(int err);
+
 #endif

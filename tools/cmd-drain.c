@@ -11,6 +11,7 @@
 #include "tools/json.h"
 #include "tools/lost.h"
 #include "tools/keeper.h"
+#include "tools/levels.h"
 #include "tools/show.h"
 
 enum { LEAVE_MS = 10000 };
@@ -41,6 +42,8 @@ struct result {
 	struct spw_drain_left before, left;
 	double seconds;
 	int err;			/* 0: home, or asked for */
+	const char *why;		/* if not */
+	char why_buf[SPW_LEVELS_WHY];
 	bool waited;
 };
 
@@ -131,8 +134,7 @@ put_json(struct spw_json *j, const struct spw_segment *s,
 			: res->left.files);
 	spw_json_real(j, "seconds", res->seconds);
 	if (res->err)
-		spw_json_string(j, "error", spw_diag_errno(res->left.err
-				? res->left.err : -res->err));
+		spw_json_string(j, "error", res->why);
 	spw_json_close(j, '}');
 }
 
@@ -153,6 +155,7 @@ drain_one(struct spw_segment *s, const struct spw_args *args,
 	res.err = drain(s, req, &res);
 	res.seconds = spw_show_clock() - began;
 	spw_drainer_left(&s->map, &res.left);
+	res.why = spw_levels_why(&s->map, &res.left, res.err, res.why_buf);
 	if (j)
 		put_json(j, s, &res);
 	else if (!args->cfg.quiet)
@@ -160,9 +163,8 @@ drain_one(struct spw_segment *s, const struct spw_args *args,
 	if (res.err && !args->cfg.quiet)
 		(void)spw_lost_tell(&s->map, args->color, &told);
 	if (res.err && !args->cfg.quiet)
-		spw_chosen_say(args, SPW_WARNING, SPW_W162, s->job,
-			       res.left.err ? spw_diag_errno(res.left.err)
-			       : spw_diag_errno(-res.err), NULL);
+		spw_chosen_say(args, SPW_WARNING, SPW_W162, s->job, res.why,
+			       NULL);
 	return res.err ? SPW_EXIT_PARTLY : SPW_EXIT_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/json.h"
+#include "tools/levels.h"
 #include "tools/limits.h"
 #include "tools/lost.h"
 #include "tools/replays.h"
@@ -58,6 +59,8 @@ struct result {
 	struct spw_verdict verdict;
 	bool tried, removed;
 	int err;
+	const char *why;		/* if so */
+	char why_buf[SPW_LEVELS_WHY];
 };
 
 static void
@@ -211,9 +214,7 @@ blame(const struct request *req, const struct spw_segment *s,
 	spw_diag_begin(&d, SPW_WARNING, SPW_W162);
 	spw_diag_subject(&d, "job %e", s->job);
 	spw_diag_cause(&d, "%s; the segment is kept", res->verdict.bad_bytes
-		       ? "read back and found to differ"
-		       : spw_diag_errno(res->left.err ? res->left.err
-						      : -res->err));
+		       ? "read back and found to differ" : res->why);
 	spw_diag_hint(&d, "mend it and run spillway recover again; to give "
 		      "it up: rm %e", s->path);
 	spw_diag_print(&d, req->args->color, STDERR_FILENO);
@@ -269,9 +270,7 @@ put_json(struct spw_json *j, const struct spw_segment *s,
 		spw_json_number(j, "bytes_verified",
 				res->verdict.good_bytes);
 		if (res->err)
-			spw_json_string(j, "error", spw_diag_errno(
-					res->left.err ? res->left.err
-					: -res->err));
+			spw_json_string(j, "error", res->why);
 	}
 	spw_json_close(j, '}');
 }
@@ -338,6 +337,8 @@ recover_each(struct spw_chosen *c, const struct request *req, bool agreed,
 
 		if (agreed) {
 			res.err = recover(s, req->args->cfg.quiet, &res);
+			res.why = spw_levels_why(&s->map, &res.left, res.err,
+						 res.why_buf);
 			put_result(req, s, &res);
 		}
 		if (res.err)

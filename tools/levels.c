@@ -2,6 +2,7 @@
 /* levels.c -- the tiers of a segment, as its drainer last saw them */
 #include "tools/levels.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,14 @@ is_open(const struct spw_level_seen *s)
 	return s->state == SPW_LEVEL_OPEN || s->state == SPW_LEVEL_DEAF;
 }
 
+static const char *
+trouble(const struct spw_level_seen *s)
+{
+	if (s->state == SPW_LEVEL_DEAF || s->err == ETIMEDOUT)
+		return "does not answer";
+	return spw_diag_errno(s->err);
+}
+
 static void
 show(const struct spw_level_seen *s)
 {
@@ -75,7 +84,7 @@ show(const struct spw_level_seen *s)
 		       s->durable ? "durable" : "not durable",
 		       s->state == SPW_LEVEL_DEAF ? ", does not answer" : "");
 	else if (s->state == SPW_LEVEL_FAILED)
-		printf("  not used: %s\n", spw_diag_errno(s->err));
+		printf("  not used: %s\n", trouble(s));
 	else
 		puts("  not looked at yet");
 	if (is_open(s) && s->caution[0])
@@ -107,7 +116,7 @@ spw_levels_put(const struct spw_levels *l, struct spw_json *j)
 		spw_json_string(j, "state", states[s->state <=
 				SPW_LEVEL_FAILED ? s->state : 0]);
 		if (s->state == SPW_LEVEL_FAILED)
-			spw_json_string(j, "error", spw_diag_errno(s->err));
+			spw_json_string(j, "error", trouble(s));
 		if (is_open(s)) {
 			spw_json_number(j, "capacity", s->capacity);
 			spw_json_number(j, "used", s->used);
@@ -141,7 +150,7 @@ warn(const struct spw_level_seen *s, bool color, bool quiet)
 	spw_diag_begin(&d, SPW_WARNING, failed ? SPW_W117 : SPW_W116);
 	spw_diag_subject(&d, "tier %s: %e", s->kind, s->place);
 	if (failed)
-		spw_diag_cause(&d, "is not used: %s", spw_diag_errno(s->err));
+		spw_diag_cause(&d, "is not used: %s", trouble(s));
 	else
 		spw_diag_cause(&d, "%s", s->caution);
 	if (!quiet)
@@ -166,4 +175,38 @@ spw_levels_warn(const struct spw_map *map, bool color, bool quiet)
 		n += warn(&l->level[i], color, quiet);
 	free(l);
 	return n;
+}
+
+/* The first that is not well. */
+static bool
+blame(const struct spw_map *map, char *buf, size_t size)
+{
+	struct spw_levels *l = malloc(sizeof(*l));
+	bool any = false;
+
+	if (!l)
+		return false;
+	spw_levels_see(map, l);
+	for (unsigned i = 0; i < l->n && !any; i++) {
+		const struct spw_level_seen *s = &l->level[i];
+
+		any = s->state == SPW_LEVEL_DEAF ||
+		      s->state == SPW_LEVEL_FAILED;
+		if (any)
+			snprintf(buf, size, "tier %s, %s: %s", s->kind,
+				 s->place, trouble(s));
+	}
+	free(l);
+	return any;
+}
+
+const char *
+spw_levels_why(const struct spw_map *map, const struct spw_drain_left *left,
+	       int err, char why[SPW_LEVELS_WHY])
+{
+	/* A file's error may be an old one, if all the rest is in tiers. */
+	if (left->below && (!left->err || left->below == left->bytes) &&
+	    blame(map, why, SPW_LEVELS_WHY))
+		return why;
+	return spw_diag_errno(left->err ? left->err : -err);
 }

@@ -3,6 +3,7 @@
 #ifndef SPW_TOOLS_LEVELS_H
 #define SPW_TOOLS_LEVELS_H
 
+#include "planner/drain.h"
 #include "shm/seg.h"
 #include "shm/tierspec.h"
 #include "tools/json.h"
@@ -33,5 +34,12 @@ void spw_levels_put(const struct spw_levels *l, struct spw_json *j);
  * waits a moment for a drainer to look at them. Returns how many warnings
  * there were; quiet: says none. */
 unsigned spw_levels_warn(const struct spw_map *map, bool color, bool quiet);
+
+/* Why a segment is not all home: a file's error, a tier that is not well, or
+ * err. */
+enum { SPW_LEVELS_WHY = 512 };
+const char *spw_levels_why(const struct spw_map *map,
+			   const struct spw_drain_left *left, int err,
+			   char why[SPW_LEVELS_WHY]);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spillway.c -- the command: help, and the way to the others */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,31 +10,34 @@
 #include "shm/suggest.h"
 #include "tools/childenv.h"
 #include "tools/commands.h"
+#include "tools/outlive.h"
 #include "tools/stagein.h"
 
 static const struct {
 	const char *name, *help;
 	int (*call)(int argc, char **argv, char **envp);
+	bool waits;			/* for tiers and homes, maybe long */
 } commands[] = {
-	{ "run", "run a program under Spillway", spw_cmd_run },
+	{ "run", "run a program under Spillway", spw_cmd_run, false },
 	{ "status", "show jobs, memory and what is not home yet",
-	  spw_cmd_status },
+	  spw_cmd_status, false },
 	{ "place", "show where each part of a file is, and why",
-	  spw_cmd_place },
-	{ "drain", "bring home now what is dirty now", spw_cmd_drain },
+	  spw_cmd_place, false },
+	{ "drain", "bring home now what is dirty now", spw_cmd_drain, true },
 	{ "stage", "bring files up before a job, or home after it",
-	  spw_cmd_stage },
+	  spw_cmd_stage, false },
 	{ "recover", "bring home what dead jobs left behind",
-	  spw_cmd_recover },
+	  spw_cmd_recover, true },
 	{ "fsck", "check every byte that segments and tiers hold",
-	  spw_cmd_fsck },
-	{ "clean", "remove what nobody needs any more", spw_cmd_clean },
+	  spw_cmd_fsck, true },
+	{ "clean", "remove what nobody needs any more", spw_cmd_clean, true },
 	{ "profile", "measure codecs and tiers for the planner",
-	  spw_cmd_profile },
+	  spw_cmd_profile, false },
 	{ "config", "show every setting and where it came from",
-	  spw_cmd_config },
-	{ "agent", "drain a segment in the background", spw_cmd_agent },
-	{ "version", "show the release and its features", spw_cmd_version },
+	  spw_cmd_config, false },
+	{ "agent", "drain a segment in the background", spw_cmd_agent, false },
+	{ "version", "show the release and its features",
+	  spw_cmd_version, false },
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
@@ -66,7 +70,9 @@ call(const char *name, int argc, char **argv, char **envp)
 {
 	for (unsigned i = 0; i < COMMANDS; i++)
 		if (!strcmp(commands[i].name, name))
-			return commands[i].call(argc, argv, envp);
+			return commands[i].waits
+			       ? spw_outlive(commands[i].call, argc, argv, envp)
+			       : commands[i].call(argc, argv, envp);
 	return -1;
 }
 
