@@ -11,6 +11,7 @@
 #include "planner/held.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
+#include "shm/gate.h"
 #include "shm/names.h"
 #include "shm/sys.h"
 #include "tiers/codec.h"
@@ -163,7 +164,7 @@ allocate(struct spw_drainer *d)
 		ok = spw_packer_new(&s->unpacker[i]) == 0;
 	return ok && s->row && s->scratch && s->raw && s->of_file &&
 	       s->promised && s->places && s->readers && s->errands &&
-	       spw_bell_new(&s->bell) == 0 &&
+	       spw_bell_new(spw_gate_rouse, d->map, &s->bell) == 0 &&
 	       spw_pack_open(&s->crew, d->map->fixed.workers, s->bell) == 0;
 }
 

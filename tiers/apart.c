@@ -34,6 +34,8 @@ struct spw_bell {
 	_Atomic uint32_t rings;
 	uint32_t heard;
 	struct spw_spin spin;
+	void (*told)(void *arg);
+	void *arg;
 };
 
 enum {
@@ -98,7 +100,7 @@ struct spw_apart {
 };
 
 int
-spw_bell_new(struct spw_bell **ret_bell)
+spw_bell_new(void (*told)(void *arg), void *arg, struct spw_bell **ret_bell)
 {
 	struct spw_bell *b = calloc(1, sizeof(*b));
 	pthread_condattr_t attr;
@@ -110,6 +112,8 @@ spw_bell_new(struct spw_bell **ret_bell)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&b->rung, &attr);
 	pthread_condattr_destroy(&attr);
+	b->told = told;
+	b->arg = arg;
 	*ret_bell = b;
 	return 0;
 }
@@ -143,15 +147,33 @@ spw_bell_wait(struct spw_bell *b, int64_t ms)
 	pthread_mutex_unlock(&b->lock);
 }
 
+bool
+spw_bell_heard(struct spw_bell *b)
+{
+	uint32_t before = b->heard;
+
+	b->heard = b->rings;
+	return b->heard != before;
+}
+
+/* Under the lock, which it leaves. */
+static void
+unlock_and_ring_bell(struct spw_bell *b)
+{
+	b->rings++;
+	pthread_mutex_unlock(&b->lock);
+	pthread_cond_signal(&b->rung);
+	if (b->told)
+		b->told(b->arg);
+}
+
 void
 spw_bell_ring(void *bell)
 {
 	struct spw_bell *b = bell;
 
 	pthread_mutex_lock(&b->lock);
-	b->rings++;
-	pthread_mutex_unlock(&b->lock);
-	pthread_cond_signal(&b->rung);
+	unlock_and_ring_bell(b);
 }
 
 /* The thread. */
@@ -159,12 +181,8 @@ spw_bell_ring(void *bell)
 static void
 unlock_and_ring(struct spw_apart *a)
 {
-	struct spw_bell *b = a->bell;
-
 	a->sign = spw_now_ms();
-	b->rings++;
-	pthread_mutex_unlock(&b->lock);
-	pthread_cond_signal(&b->rung);
+	unlock_and_ring_bell(a->bell);
 }
 
 /* Under the lock, as the next four. */
