@@ -105,6 +105,8 @@ struct spw_ahead {			/* stored bytes of an object */
 	uint64_t number;		/* of the object; 0: none */
 	bool flying;			/* not there yet */
 	int64_t used;			/* ms */
+	uint32_t lane;			/* whose reader it is for, */
+	struct spw_key end;		/* and where its blocks end */
 };
 
 struct spw_reader {			/* how far a lane came; see ahead.c */
