@@ -71,9 +71,26 @@ find_free(struct spw_level *l)
 	return NULL;
 }
 
+/* What its reader has passed: some blocks of it were in memory, and nobody
+ * asked for those. The reader itself may be a chunk behind what it asks for. */
+static void
+let_go(struct spw_level *l, uint32_t lane, const struct spw_key *key)
+{
+	for (int i = 0; i < SPW_AHEADS; i++) {
+		struct spw_ahead *a = &l->ahead[i];
+
+		if (!a->flying && a->lane == lane &&
+		    a->end.file == key->file &&
+		    a->end.file_gen == key->file_gen &&
+		    a->end.number + SPW_CHUNK_BLOCKS <= key->number)
+			a->number = 0;
+	}
+}
+
 /* False: there is no place for more. */
 static bool
-call(struct spw_drainer *d, uint32_t held, const struct spw_object_part *part)
+call(struct spw_drainer *d, uint32_t held, const struct spw_object_part *part,
+     uint32_t lane, struct spw_key end)
 {
 	struct spw_store *s = d->store;
 	struct spw_level *l = &s->level[s->held[held].tier];
@@ -91,6 +108,8 @@ call(struct spw_drainer *d, uint32_t held, const struct spw_object_part *part)
 		return false;
 	a->number = s->held[held].number;
 	a->flying = true;
+	a->lane = lane;
+	a->end = end;
 	a->x = (struct spw_transfer){
 		.up = true, .place = s->held[held].place,
 		.at = part->at - skip, .len = skip + part->len,
@@ -153,17 +172,19 @@ spw_ahead_follow(struct spw_drainer *d, uint32_t lane, struct spw_key key,
 	uint64_t end = key.number + CHUNKS * SPW_CHUNK_BLOCKS;
 	bool room = goes_on(&s->readers[lane], &key, count);
 
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		let_go(&s->level[i], lane, &key);
 	for (int n = 0; room && n < SPW_AHEADS && key.number < end;) {
 		struct spw_object_part part;
 		uint32_t held, row = find_row(d, &key, &held, &part);
 
+		key.number += row ? row
+			      : SPW_CHUNK_BLOCKS -
+				key.number % SPW_CHUNK_BLOCKS;
 		if (row) {
-			room = call(d, held, &part);
+			room = call(d, held, &part, lane, key);
 			n++;
 		}
-		key.number = row ? key.number + row
-			     : key.number - key.number % SPW_CHUNK_BLOCKS +
-			       SPW_CHUNK_BLOCKS;
 	}
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		if (s->level[i].flying)

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shm/gate.h"
 #include "shm/util.h"
 
 enum {
@@ -38,6 +39,7 @@ struct absent {
 };
 
 struct spw_away {
+	struct spw_away *before;	/* that was abandoned, if this one is */
 	struct spw_tierlist list;
 	struct spw_bell *bell;
 	struct absent tier[SPW_TIERS_MAX];
@@ -55,7 +57,7 @@ spw_away_begin(struct spw_drainer *d)
 	if (w)
 		return 0;
 	w = calloc(1, sizeof(*w));
-	r = w ? spw_bell_new(&w->bell) : -ENOMEM;
+	r = w ? spw_bell_new(spw_gate_rouse, d->map, &w->bell) : -ENOMEM;
 	if (r == 0)
 		r = spw_tierspec_parse(d->map->fixed.tiers, "segment",
 				       SPW_KINDS_ALL, NULL, &w->list, &diag);
@@ -119,7 +121,18 @@ advance(struct absent *t)
 	conclude(t);
 }
 
-/* What still has a thread keeps it, and the bell, until the process ends. */
+/* What still has a thread keeps it, and the bell, until the process ends; who
+ * looks for leaks is led to it. */
+static void
+abandon(struct spw_away *w)
+{
+	static struct spw_away *last;
+
+	spw_bell_mute(w->bell);
+	w->before = last;
+	last = w;
+}
+
 void
 spw_away_end(struct spw_drainer *d)
 {
@@ -133,8 +146,10 @@ spw_away_end(struct spw_drainer *d)
 		advance(&w->tier[i]);
 		over &= !w->tier[i].trial;
 	}
-	if (!over)
+	if (!over) {
+		abandon(w);
 		return;
+	}
 	spw_bell_free(w->bell);
 	free(w);
 }

@@ -314,10 +314,10 @@ look_ahead(struct spw_drainer *d)
 }
 
 static bool
-is_any_set(const struct spw_map *map, _Atomic uint64_t *by_file)
+is_asked(const struct spw_map *map)
 {
 	for (uint32_t w = 0; w < map->counts[SPW_POOL_FILES] / 64; w++)
-		if (atomic_load(&by_file[w]))
+		if (atomic_load(&map->asks[w]))
 			return true;
 	return false;
 }
@@ -388,8 +388,8 @@ rest(struct spw_drainer *d, int64_t ms, bool stuck)
 	atomic_store(&seg->wake, state);
 	/* Looked at again after the state is up: who came before it saw
 	 * AWAKE and did not call. */
-	if (is_any_set(d->map, d->map->asks) ||
-	    is_any_set(d->map, d->map->syncs) ||
+	if (is_asked(d->map) ||
+	    spw_sync_is_asked(d) ||
 	    (atomic_load(&seg->want_room) && !d->starved && !moving) ||
 	    atomic_load(&seg->wants) != d->wants_seen ||
 	    atomic_load(&seg->save_asked) != atomic_load(&seg->save_done) ||
@@ -421,7 +421,7 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		look_ahead(d);
 		spw_home_secure(d);
 		attend_turn(d, now);
-		if (is_any_set(d->map, d->map->asks))
+		if (is_asked(d->map))
 			return work(d, true);
 		due = is_due(d, now) || spw_is_short_of_room(d);
 		if (due)

@@ -224,6 +224,7 @@ void spw_fetch_end(void);
 
 /* Answers fsync, where a durable tier can. */
 void spw_sync_serve(struct spw_drainer *d);
+bool spw_sync_is_asked(const struct spw_drainer *d);
 
 /* Somebody was just answered and has asked again, as many do; waits a moment
  * for that. */

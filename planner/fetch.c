@@ -13,17 +13,56 @@
 
 static struct spw_drainer *serving;
 
+struct row {				/* blocks of one object, on their way up */
+	struct spw_drainer *d;
+	struct spw_key key;		/* of the next one */
+	uint32_t held;
+	uint64_t number;		/* of the object */
+	uint32_t came;
+	int err;
+};
+
+/* The block is below, in the object that was read: it was not rewritten and
+ * sent down again since, while room was made. */
+static bool
+is_still_there(const struct row *row)
+{
+	const struct spw_store *s = row->d->store;
+	const struct spw_key *key = &row->key;
+	uint32_t bit = key->number % SPW_CHUNK_BLOCKS;
+	uint32_t chunk = spw_below_chunk(row->d->map, key->file, key->file_gen,
+					 key->number / SPW_CHUNK_BLOCKS);
+
+	return chunk != SPW_NONE &&
+	       spw_chunk_has(&row->d->map->chunks[chunk], bit) &&
+	       spw_store_of(row->d, chunk, bit) == row->held &&
+	       s->held[row->held].number == row->number;
+}
+
+/* n bytes, and zeros behind them. */
+static void
+fill_slot(uint8_t *slot, const uint8_t *from, uint64_t n)
+{
+	if (n == SPW_BLOCK_SIZE) {
+		memcpy(slot, from, SPW_BLOCK_SIZE);
+		return;
+	}
+	memcpy(slot, from, n);
+	memset(slot + n, 0, SPW_BLOCK_SIZE - n);
+}
+
 /* Puts a copy into memory, unless the block is there or below no more. */
 static void
-install(struct spw_drainer *d, const struct spw_key *key, const uint8_t *from)
+install(const struct row *row, const uint8_t *from, uint64_t n)
 {
+	struct spw_drainer *d = row->d;
 	struct spw_lane *lane = d->me.lane;
 	struct spw_change change = { .scratch = SPW_NONE };
 	struct spw_block *b;
 	uint32_t idx;
 
 	spw_guard_enter();
-	idx = spw_block_lock(&d->me, key);
+	idx = spw_block_lock(&d->me, &row->key);
 	if (idx == SPW_NONE) {
 		spw_guard_leave();
 		return;
@@ -31,11 +70,11 @@ install(struct spw_drainer *d, const struct spw_key *key, const uint8_t *from)
 	b = &d->map->blocks[idx];
 	change.after = b->state;
 	if (spw_block_is_dirty(b)) {
-		spw_below_clear(d->map, key);	/* its writer died over it */
-	} else if (!b->state.npresent && spw_below_has(d->map, key)) {
+		spw_below_clear(d->map, &row->key);	/* its writer died
+							 * over it */
+	} else if (!b->state.npresent && is_still_there(row)) {
 		change.after.slot = lane->slots[--lane->nslots];
-		memcpy(spw_slot(d->map, change.after.slot), from,
-		       SPW_BLOCK_SIZE);
+		fill_slot(spw_slot(d->map, change.after.slot), from, n);
 		change.after.npresent = 1;
 		change.after.present.r[0] =
 			(struct spw_range){ 0, SPW_BLOCK_SIZE };
@@ -52,8 +91,10 @@ install(struct spw_drainer *d, const struct spw_key *key, const uint8_t *from)
 static bool
 has_room(struct spw_drainer *d)
 {
-	return spw_lane_stock_slots(&d->me, 1) &&
-	       spw_lane_stock_blocks(&d->me, 1);
+	const struct spw_lane *lane = d->me.lane;
+
+	return (lane->nslots || spw_lane_stock_slots(&d->me, 1)) &&
+	       (lane->nblocks || spw_lane_stock_blocks(&d->me, 1));
 }
 
 static bool
@@ -80,43 +121,58 @@ is_in_memory(struct spw_drainer *d, const struct spw_key *key)
 	       spw_glance8(&d->map->blocks[idx].state.npresent);
 }
 
-/* Blocks of one object, into d->store->row: as many of n as can be read. What
- * is damaged is told, and never returned. */
-static int
-read_row(struct spw_drainer *d, uint32_t held, const struct spw_key *key,
-	 uint32_t *n)
+/* Whole blocks, but for the file's last; objects of what is below are made of
+ * such. */
+static bool
+take(void *arg, uint64_t at, const uint8_t *bytes, uint64_t n)
 {
-	uint64_t at = key->number << SPW_BLOCK_SHIFT;
-	uint64_t end = at + (uint64_t)*n * SPW_BLOCK_SIZE;
-	struct spw_span bad = { at, end };
-	int r = held ? spw_store_read(d, held, at, end, d->store->row, &bad)
-		     : spw_away_missing(d);
+	struct row *row = arg;
+	uint64_t size;
 
-	if (r == -EBADMSG && bad.from >= at + SPW_BLOCK_SIZE) {
-		*n = (uint32_t)((bad.from - at) / SPW_BLOCK_SIZE);
-		return read_row(d, held, key, n);
+	if (at != row->key.number << SPW_BLOCK_SHIFT)
+		row->err = -EBADMSG;
+	for (; n && !row->err; bytes += size, n -= size) {
+		size = SPW_MIN(n, SPW_BLOCK_SIZE);
+		if (!make_room(row->d)) {
+			row->err = -ENOBUFS;
+			break;
+		}
+		install(row, bytes, size);
+		row->key.number++;
+		row->came++;
 	}
-	if (r == 0 || r == -EINPROGRESS)
-		return r;
-	if (r != -ENOMEM)
-		spw_loss_note(d, key->file, bad.from, bad.to, held, r);
-	return -EIO;
+	return !row->err;
 }
 
+/* As many of *n blocks of the object as can be read: those before what is
+ * damaged, which is told and never returned. */
 static int
 bring_up(struct spw_drainer *d, uint32_t chunk, struct spw_key key,
 	 uint32_t *n)
 {
-	uint8_t *row = d->store->row;
+	uint64_t at = key.number << SPW_BLOCK_SHIFT;
+	uint64_t end = at + (uint64_t)*n * SPW_BLOCK_SIZE;
 	uint32_t held = spw_store_of(d, chunk, key.number % SPW_CHUNK_BLOCKS);
-	int r = read_row(d, held, &key, n);
+	struct row row = {
+		.d = d, .key = key, .held = held,
+		.number = d->store->held[held].number,
+	};
+	struct spw_span bad = { at, end };
+	int r = held ? spw_store_read(d, held, at, end,
+				      (struct spw_taker){ take, &row }, &bad)
+		     : spw_away_missing(d);
 
-	for (uint32_t i = 0; r == 0 && i < *n; i++, key.number++) {
-		if (!make_room(d))
-			return i ? 0 : -ENOBUFS;
-		install(d, &key, row + (uint64_t)i * SPW_BLOCK_SIZE);
+	if (r == 0)
+		r = row.err;
+	if (row.came) {
+		*n = row.came;
+		return 0;
 	}
-	return r;
+	if (r == 0 || r == -EINPROGRESS || r == -ENOBUFS)
+		return r;
+	if (r != -ENOMEM)
+		spw_loss_note(d, key.file, bad.from, bad.to, held, r);
+	return -EIO;
 }
 
 /* Up to count blocks; err is what became of the first. */
@@ -159,22 +215,28 @@ serve_self(const struct spw_key *first, uint32_t count)
 	return serving->store ? fetch(serving, *first, count) : -EIO;
 }
 
+/* Not so far ahead that it is gone again before it is read: what is dirty does
+ * not make room. */
+static uint32_t
+count_at_once(const struct spw_drainer *d)
+{
+	uint32_t slots = d->map->counts[SPW_POOL_SLOTS];
+	uint32_t dirty = (uint32_t)SPW_MIN(spw_count_dirty(d->map), slots);
+
+	return SPW_MAX((slots - dirty) / 32, SPW_CHUNK_BLOCKS / 2);
+}
+
 static void
 serve_lane(struct spw_drainer *d, uint32_t lane)
 {
 	struct spw_want *want = &d->map->lanes[lane].want;
-	uint32_t ticket = atomic_load(&want->asked);
+	uint32_t ticket = atomic_load(&want->asked), count;
 	struct spw_key key = { want->file, want->file_gen, want->first };
-	/* Not so far ahead that it is gone again before it is read: what is
-	 * dirty does not make room. */
-	uint32_t slots = d->map->counts[SPW_POOL_SLOTS];
-	uint32_t dirty = (uint32_t)SPW_MIN(spw_count_dirty(d->map), slots);
-	uint32_t most = SPW_MAX((slots - dirty) / 32, SPW_CHUNK_BLOCKS / 2);
-	uint32_t count = SPW_MIN(want->count, most);
 	int err = 0;
 
 	if (ticket == atomic_load(&want->done))
 		return;
+	count = SPW_MIN(want->count, count_at_once(d));
 	if (key.file < d->map->counts[SPW_POOL_FILES] &&
 	    d->map->files[key.file].gen == key.file_gen) {
 		if (d->store)

@@ -6,6 +6,15 @@
 #include "planner/held.h"
 #include "shm/util.h"
 
+static bool
+take(void *arg, uint64_t at, const uint8_t *bytes, uint64_t n)
+{
+	const struct spw_load *l = arg;
+
+	memcpy(l->buf + (at - l->at), bytes, n);
+	return true;
+}
+
 int
 spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l)
 {
@@ -20,8 +29,8 @@ spw_load_read(struct spw_drainer *d, uint32_t held, struct spw_load *l)
 	l->skip = 0;
 	if (l->part.len > s->bound ||
 	    l->part.raw_len > SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE)
-		return spw_store_read(d, held, l->at, l->at + l->len, l->buf,
-				      &l->bad);
+		return spw_store_read(d, held, l->at, l->at + l->len,
+				      (struct spw_taker){ take, l }, &l->bad);
 	/* It may go before the worker gets to it. */
 	l->o = spw_held_copy(o);
 	if (!l->o)

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "planner/advice.h"
+#include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/mask.h"
@@ -34,19 +35,42 @@ spw_task_start(struct spw_drainer *d, struct spw_task *task)
 	task->over(d, task);
 }
 
+static bool
+is_called(struct spw_drainer *d)
+{
+	return spw_bell_heard(d->store->bell) ||
+	       atomic_load(&d->map->seg->wants) != d->wants_seen ||
+	       spw_sync_is_asked(d);
+}
+
+/* Until a task is done, or a tier has something, or somebody wants something
+ * that is below or safe: where home is slow he is not to wait for that. */
+static struct spw_task *
+wait_for_call(struct spw_drainer *d, int ms)
+{
+	struct spw_seg *seg = d->map->seg;
+	struct spw_job *job;
+
+	/* Looked at after the state is up: who comes later calls. */
+	atomic_store(&seg->wake, SPW_DRAINER_DELAYED);
+	job = spw_crew_reap(d->crew, 0);
+	if (!job && !is_called(d)) {
+		spw_sys_futex_wait(&seg->wake, SPW_DRAINER_DELAYED, ms);
+		job = spw_crew_reap(d->crew, 0);
+	}
+	atomic_store(&seg->wake, SPW_DRAINER_AWAKE);
+	return (struct spw_task *)job;
+}
+
 bool
 spw_task_reap(struct spw_drainer *d, int ms)
 {
-	bool with_tiers = d->store && d->under_way && ms;
-	struct spw_task *task;
-	bool any;
+	struct spw_task *task = d->store && d->under_way && ms
+		? wait_for_call(d, ms)
+		: (struct spw_task *)spw_crew_reap(d->crew, d->under_way ? ms
+						   : 0);
+	bool any = task != NULL;
 
-	/* What comes from a tier ends the wait, too. */
-	if (with_tiers)
-		spw_bell_wait(d->store->bell, ms);
-	task = (struct spw_task *)
-		spw_crew_reap(d->crew, d->under_way && !with_tiers ? ms : 0);
-	any = task != NULL;
 	for (; task; task = (struct spw_task *)spw_crew_reap(d->crew, 0)) {
 		d->under_way--;
 		task->over(d, task);

@@ -11,6 +11,7 @@
 #include "planner/held.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
+#include "shm/gate.h"
 #include "shm/names.h"
 #include "shm/sys.h"
 #include "tiers/codec.h"
@@ -108,7 +109,6 @@ allocate(struct spw_drainer *d)
 	s->bound = spw_round_up(spw_object_bound(SPW_FILE_PATH, RAW_MAX),
 				SPW_TIER_ALIGN);
 	s->scratch = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
-	s->raw = aligned_alloc(SPW_TIER_ALIGN, SPW_OBJECT_MAX);
 	s->of_file = calloc(d->map->counts[SPW_POOL_FILES],
 			    sizeof(*s->of_file));
 	s->promised = calloc(d->map->counts[SPW_POOL_FILES],
@@ -119,7 +119,6 @@ allocate(struct spw_drainer *d)
 			    sizeof(*s->readers));
 	s->errands = calloc(d->map->counts[SPW_POOL_CHUNKS],
 			    sizeof(*s->errands));
-	s->row = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
 	for (int i = 0; i < SPW_LOADS; i++) {
 		s->load[i].buf = aligned_alloc(SPW_TIER_ALIGN, RAW_MAX);
 		s->load[i].stored = aligned_alloc(SPW_TIER_ALIGN, s->bound);
@@ -128,7 +127,8 @@ allocate(struct spw_drainer *d)
 	}
 	for (int i = 0; ok && i < SPW_CREW_HANDS; i++)
 		ok = spw_packer_new(&s->unpacker[i]) == 0;
-	return ok && s->row && s->scratch && s->raw && s->of_file &&
+	return ok && spw_packer_new(&s->viewer) == 0 && s->scratch &&
+	       s->of_file &&
 	       s->promised && s->places && s->readers && s->errands &&
 	       spw_pack_open(&s->crew, d->map->fixed.workers, s->bell) == 0;
 }
@@ -176,14 +176,13 @@ release(struct spw_drainer *d)
 	}
 	for (int i = 0; i < SPW_CREW_HANDS; i++)
 		spw_packer_free(s->unpacker[i]);
-	free(s->row);
+	spw_packer_free(s->viewer);
 	for (uint32_t i = 0; s->places &&
 	     i < d->map->counts[SPW_POOL_CHUNKS]; i++)
 		free(s->places[i]);
 	for (uint32_t i = 0; i < s->nheld; i++)
 		free(s->held[i].o);
 	free(s->scratch);
-	free(s->raw);
 	spw_crew_tell(d->crew, NULL, NULL);
 	free(s->of_file);
 	free(s->promised);
@@ -651,40 +650,54 @@ spw_store_put(struct spw_drainer *d, struct spw_down *down)
 	return 0;
 }
 
+/* A head of our own: who takes a piece may wait for room, and what makes that
+ * may let go of the object. */
+static int
+give_away(struct spw_drainer *d, const struct spw_object *o,
+	  const struct spw_object_part *part, const uint8_t *stored,
+	  struct spw_taker taker, struct spw_span *span)
+{
+	for (uint32_t i = part->first; i < part->first + part->count; i++) {
+		uint64_t at = o->offset + (uint64_t)i * o->block_size;
+		uint64_t from = SPW_MAX(at, span->from);
+		const uint8_t *raw;
+		int64_t n = spw_object_view(d->store->viewer, o, i, stored, &raw);
+
+		if (n < 0) {
+			spw_load_blame(o, at - o->offset, span);
+			return (int)n;
+		}
+		if (!taker.take(taker.arg, from, raw + (from - at),
+				SPW_MIN(at + (uint64_t)n, span->to) - from))
+			break;
+		stored += o->blocks[i].stored;
+	}
+	return 0;
+}
+
 int
 spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
-	       uint64_t to, void *buf, struct spw_span *ret_bad)
+	       uint64_t to, struct spw_taker taker, struct spw_span *ret_bad)
 {
-	struct spw_store *s = d->store;
-	const struct spw_object *o = s->held[held].o;
-	uint64_t end_at = SPW_MIN(to, o->offset + o->length);
-	uint64_t skip, n = end_at - from, bad;
+	struct spw_object *o = spw_held_copy(d->store->held[held].o);
 	struct spw_object_part part;
 	const uint8_t *stored;
-	bool direct;
-	int r;
+	int r = -EBADMSG;
 
 	*ret_bad = (struct spw_span){ from, to };
-	spw_object_part(o, from - o->offset, end_at - o->offset, &part);
-	if (part.len > SPW_OBJECT_MAX || part.raw_len > SPW_OBJECT_MAX)
-		return -EBADMSG;
-	r = spw_await_read(d, held, part.at, part.len, &stored);
-	if (r < 0)
-		return r;
-	skip = from - o->offset - part.raw_at;
-	direct = skip == 0 && part.raw_len <= to - from;
-	r = spw_object_decode(s->crew.own, o, &part, stored,
-			      direct ? buf : s->raw, &bad);
-	if (r < 0) {
-		spw_load_blame(o, bad, ret_bad);
-		return r;
+	if (!o)
+		return -ENOMEM;
+	spw_object_part(o, from - o->offset, to - o->offset, &part);
+	if (part.len <= SPW_OBJECT_MAX && part.raw_len <= SPW_OBJECT_MAX)
+		r = spw_await_read(d, held, part.at, part.len, &stored);
+	if (r == 0) {
+		atomic_fetch_add(&d->map->seg->requests_up, 1);
+		atomic_fetch_add(&d->map->seg->bytes_up,
+				 SPW_MIN(to, o->offset + o->length) - from);
+		r = give_away(d, o, &part, stored, taker, ret_bad);
 	}
-	if (!direct)
-		memcpy(buf, s->raw + skip, n);
-	memset((uint8_t *)buf + n, 0, to - from - n);
-	atomic_fetch_add(&d->map->seg->requests_up, 1);
-	atomic_fetch_add(&d->map->seg->bytes_up, n);
-	return 0;
+	free(o);
+	return r;
 }
 
 bool

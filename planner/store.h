@@ -105,6 +105,8 @@ struct spw_ahead {			/* stored bytes of an object */
 	uint64_t number;		/* of the object; 0: none */
 	bool flying;			/* not there yet */
 	int64_t used;			/* ms */
+	uint32_t lane;			/* whose reader it is for, */
+	struct spw_key end;		/* and where its blocks end */
 };
 
 struct spw_reader {			/* how far a lane came; see ahead.c */
@@ -161,10 +163,9 @@ struct spw_store {
 	struct spw_down *down;		/* for all that may be under way */
 	uint32_t ndown;
 	uint8_t *scratch;		/* what fsync gathers */
-	uint8_t *raw;			/* for reading */
-	uint8_t *row;			/* blocks on their way up */
 	struct spw_load load[SPW_LOADS];
 	struct spw_packer *unpacker[SPW_CREW_HANDS];	/* for the loads */
+	struct spw_packer *viewer;	/* for what the drainer itself reads */
 	size_t bound;			/* bytes of an object at most */
 	int64_t told_through;		/* ms; the last that went through, */
 	uint64_t through_ino, through_offset;	/* of those in the log */
@@ -248,12 +249,18 @@ uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
 uint32_t spw_store_row(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
 		       uint32_t count);
 
-/* Reads file bytes [from, to) from an object into buf, unpacked and checked.
- * What the object has less is zero. -EINPROGRESS: its tier does not
- * answer now. With other errors what is before ret_bad can be read, and nothing
- * that is in it. */
+/* Reads file bytes [from, to) from an object, as many as it has. They are
+ * given away in pieces, one after the other, each as soon as it is unpacked and
+ * checked, until one is not taken. -EINPROGRESS: its tier does not answer now.
+ * With other errors what is before ret_bad was given away, and nothing that is
+ * in it. */
+struct spw_taker {
+	bool (*take)(void *arg, uint64_t at, const uint8_t *bytes, uint64_t n);
+	void *arg;
+};
 int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
-		   uint64_t to, void *buf, struct spw_span *ret_bad);
+		   uint64_t to, struct spw_taker taker,
+		   struct spw_span *ret_bad);
 
 /* A lane wants blocks: if it goes on from where it was, what comes next is
  * read ahead. */

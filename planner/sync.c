@@ -60,6 +60,15 @@ count_asks(const struct spw_drainer *d)
 	return n;
 }
 
+bool
+spw_sync_is_asked(const struct spw_drainer *d)
+{
+	for (uint32_t w = 0; w < words(d); w++)
+		if (atomic_load(&d->map->syncs[w]))
+			return true;
+	return false;
+}
+
 /* Who waits for another answer in this round is served by the next. A bit
  * without a ticket is from somebody who asked again just before he was
  * answered. Returns how many joined. */
@@ -526,7 +535,8 @@ spw_sync_is_near(struct spw_drainer *d)
 
 	if (!d->store || spw_now_ns() - d->sync_ended >= SPW_SPIN_NS)
 		return false;
-	return count_asks(d) || spw_spin_among(&d->next_spin, asks, seen + 1);
+	return spw_sync_is_asked(d) ||
+	       spw_spin_among(&d->next_spin, asks, seen + 1);
 }
 
 /* All that can be copied as it is; home is not asked, it may be hanging. */

@@ -97,14 +97,19 @@ spw_gate_wake_slow(struct spw_map *map)
 void
 spw_gate_hurry(struct spw_map *map)
 {
+	if (atomic_load(&map->seg->wake) != SPW_DRAINER_NONE)
+		spw_gate_rouse(map);
+	else if (spw_gate_need_drainer)
+		(void)spw_gate_need_drainer(map);
+}
+
+void
+spw_gate_rouse(void *arg)
+{
+	struct spw_map *map = arg;
 	struct spw_seg *seg = map->seg;
 	uint32_t state = atomic_load(&seg->wake);
 
-	if (state == SPW_DRAINER_NONE) {
-		if (spw_gate_need_drainer)
-			(void)spw_gate_need_drainer(map);
-		return;
-	}
 	while (state != SPW_DRAINER_AWAKE && state != SPW_DRAINER_NONE)
 		if (atomic_compare_exchange_weak(&seg->wake, &state,
 						 SPW_DRAINER_AWAKE)) {

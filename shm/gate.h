@@ -83,8 +83,10 @@ spw_gate_wake(struct spw_map *map)
 		spw_gate_wake_slow(map);
 }
 
-/* Wakes it even if it only waits for its delay to pass. */
+/* Wakes it even if it only waits for its delay to pass; spw_gate_rouse, for
+ * those who work for it, only if it is there. */
 void spw_gate_hurry(struct spw_map *map);
+void spw_gate_rouse(void *map);
 
 /* Before somebody may append to the file: from now on who moves its end holds
  * file.append, as appenders do, so that none of them finds an end that is not

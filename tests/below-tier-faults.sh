@@ -20,10 +20,11 @@ steps()
 }
 
 # Puts or syncs fail from some point on: the writer goes on, and fsync is
-# answered by home.
+# answered by home. Until then home stands still, so that the tier has some.
 fails()
 {
-	steps "$kind: $1" write:a:1:0:20M:256K "set:$tier:$1" \
+	steps "$kind: $1" open:a "set:$mount:stall=*" write:a:1:0:20M:256K \
+		"set:$mount:stall=" "set:$tier:$1" \
 		write:a:2:1000:4000000:10000 write:a:3:20M:4M:256K fsync:a \
 		check:a:0:24M:256K "save:a:$scratch/a" close:a
 	cat >"$scratch/words" <<-WORDS

@@ -255,7 +255,7 @@ main(void)
 	struct spw_apart *a;
 	struct spw_bell *b;
 
-	CHECK(!spw_bell_new(&b));
+	CHECK(!spw_bell_new(NULL, NULL, &b));
 	orders_are_carried_out(b);
 	CHECK(!spw_apart_open(b, &fake, &setup, SPW_APART_MS, &a));
 	good_syncs_are_answered(b, a);

@@ -52,6 +52,7 @@ static void
 one_block_is_lost(const struct spw_object *o, const uint8_t *obj, size_t at)
 {
 	uint64_t bad = UINT64_MAX, from, to;
+	const uint8_t *raw = NULL;
 	uint32_t i;
 
 	CHECK(decode(o, obj, 0, o->length, &bad) == -EBADMSG);
@@ -62,8 +63,15 @@ one_block_is_lost(const struct spw_object *o, const uint8_t *obj, size_t at)
 		from = (uint64_t)i * o->block_size;
 		to = from + spw_object_raw(o, i);
 		CHECK((bad == from) == hit);
-		if (hit)
+		if (hit) {
+			CHECK(spw_object_view(packer, o, i, obj + start,
+					      &raw) == -EBADMSG && !raw);
 			continue;
+		}
+		CHECK(spw_object_view(packer, o, i, obj + start, &raw) ==
+		      (int64_t)(to - from));
+		CHECK(!memcmp(raw, data + from, to - from));
+		raw = NULL;
 		CHECK(decode(o, obj, from, to, &to) == 0);
 		CHECK(!memcmp(out, data + from, spw_object_raw(o, i)));
 	}

@@ -21,7 +21,12 @@ struct spw_bell {
 	_Atomic uint32_t rings;
 	uint32_t heard;
 	struct spw_spin spin;
+	void (*told)(void *arg);
+	void *arg;
 };
+
+/* Under its lock, which it leaves. */
+void spw_bell_unlock_and_ring(struct spw_bell *b);
 
 enum spw_deed {
 	DO_OPEN, DO_MOVE, DO_DROP, DO_STAMP, DO_SYNC, DO_CLEAN, DO_LIST,

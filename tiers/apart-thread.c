@@ -20,12 +20,8 @@ enum { PAUSE_US = 1000 };
 void
 spw_apart_unlock_and_ring(struct spw_apart *a)
 {
-	struct spw_bell *b = a->bell;
-
 	a->sign = spw_now_ms();
-	b->rings++;
-	pthread_mutex_unlock(&b->lock);
-	pthread_cond_signal(&b->rung);
+	spw_bell_unlock_and_ring(a->bell);
 }
 
 void

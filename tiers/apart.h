@@ -23,14 +23,20 @@ enum { SPW_APART_MS = 3000 };
 struct spw_bell;			/* rung by all who work for a drainer */
 struct spw_apart;
 
-int spw_bell_new(struct spw_bell **ret_bell);
+/* told: what else a ring does, for who waits elsewhere; NULL: nothing. */
+int spw_bell_new(void (*told)(void *arg), void *arg,
+		 struct spw_bell **ret_bell);
 void spw_bell_free(struct spw_bell *b);
+/* From now on a ring does nothing else: its drainer is gone. */
+void spw_bell_mute(struct spw_bell *b);
 
 /* By any thread that has something for the drainer; fit for spw_crew_tell. */
 void spw_bell_ring(void *bell);
 
 /* Until somebody has rung since the last wait, or for ms. */
 void spw_bell_wait(struct spw_bell *b, int64_t ms);
+/* Somebody has. True once: it is as if it had been waited for. */
+bool spw_bell_heard(struct spw_bell *b);
 
 /* Waits for open, up to ms without a sign of life. -ETIMEDOUT: it is under way
  * still, as after begin. */

@@ -8,7 +8,7 @@
 #include <time.h>
 
 int
-spw_bell_new(struct spw_bell **ret_bell)
+spw_bell_new(void (*told)(void *arg), void *arg, struct spw_bell **ret_bell)
 {
 	struct spw_bell *b = calloc(1, sizeof(*b));
 	pthread_condattr_t attr;
@@ -20,6 +20,8 @@ spw_bell_new(struct spw_bell **ret_bell)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&b->rung, &attr);
 	pthread_condattr_destroy(&attr);
+	b->told = told;
+	b->arg = arg;
 	*ret_bell = b;
 	return 0;
 }
@@ -53,13 +55,38 @@ spw_bell_wait(struct spw_bell *b, int64_t ms)
 	pthread_mutex_unlock(&b->lock);
 }
 
+bool
+spw_bell_heard(struct spw_bell *b)
+{
+	uint32_t before = b->heard;
+
+	b->heard = b->rings;
+	return b->heard != before;
+}
+
+void
+spw_bell_mute(struct spw_bell *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->told = NULL;
+	pthread_mutex_unlock(&b->lock);
+}
+
+void
+spw_bell_unlock_and_ring(struct spw_bell *b)
+{
+	b->rings++;
+	if (b->told)
+		b->told(b->arg);
+	pthread_mutex_unlock(&b->lock);
+	pthread_cond_signal(&b->rung);
+}
+
 void
 spw_bell_ring(void *bell)
 {
 	struct spw_bell *b = bell;
 
 	pthread_mutex_lock(&b->lock);
-	b->rings++;
-	pthread_mutex_unlock(&b->lock);
-	pthread_cond_signal(&b->rung);
+	spw_bell_unlock_and_ring(b);
 }

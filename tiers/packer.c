@@ -319,6 +319,28 @@ unpack_block(struct spw_packer *p, const struct spw_object_block *b,
 				stored, b->stored);
 }
 
+int64_t
+spw_object_view(struct spw_packer *p, const struct spw_object *o, uint32_t i,
+		const void *stored, const uint8_t **ret_raw)
+{
+	const struct spw_object_block *b = &o->blocks[i];
+	uint32_t raw = spw_object_raw(o, i);
+	/* Onto themselves raw bytes are checked, and not copied. */
+	void *to = (void *)stored;
+	int r = 0;
+
+	if (b->codec != SPW_CODEC_NONE) {
+		r = make_room(&p->packed, raw);
+		to = p->packed.mem;
+	}
+	if (r == 0)
+		r = unpack_block(p, b, stored, to, raw);
+	if (r < 0)
+		return r;
+	*ret_raw = to;
+	return raw;
+}
+
 int
 spw_object_decode(struct spw_packer *p, const struct spw_object *o,
 		  const struct spw_object_part *part, const void *stored,
