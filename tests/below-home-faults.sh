@@ -11,12 +11,16 @@ mkdir "$scratch/tier"
 spilled_flags=(--tiers "ram@16M nvme:$(place "$scratch/tier")@128M"
 	--include "$mount")
 
-# through FAULT HEAL ERROR STEP...: most of a file is in the tier when the
-# fault comes; the steps are made while it lasts.
+# What the steps begin with: most of a is in the tier, since home stands still
+# while it is written.
+full=(open:a open:b "set:$mount:stall=*" write:a:1:0:32M:256K
+	"set:$mount:stall=")
+
+# through FAULT HEAL ERROR STEP...: the steps are made while the fault lasts.
 through()
 {
-	spilled timeout 60 "$top_builddir/tests/tier-steps" open:b \
-		write:a:1:0:32M:256K "set:$mount:$1" \
+	spilled timeout 60 "$top_builddir/tests/tier-steps" "${full[@]}" \
+		"set:$mount:$1" \
 		write:b:2:0:40000:10000 sleep:1200 \
 		"${@:4}" check:a:0:32M:64K "set:$mount:$2" \
 		write:a:3:5000:4000000:100000 check:a:0:32M:64K \
@@ -69,8 +73,8 @@ rm "$scratch/go" "$scratch/go.over"
 # Times cannot be set, which nobody but the drainer wants: what is below is
 # read all the same, and there is room for more.
 release 0 &
-spilled timeout 60 "$top_builddir/tests/tier-steps" open:b \
-	write:a:1:0:32M:256K "set:$mount:stall-change=*" \
+spilled timeout 60 "$top_builddir/tests/tier-steps" "${full[@]}" \
+	"set:$mount:stall-change=*" \
 	write:b:2:0:40000:10000 sleep:1000 check:a:0:32M:64K \
 	write:a:3:16M:32M:256K check:a:0:48M:64K "call:$scratch/go" \
 	fsync:a close:a "save:a:$scratch/a" >"$scratch/out" 2>"$scratch/err" ||

@@ -9,16 +9,18 @@ slow_mount_at tier
 mount=$scratch/slow tier=$scratch/tier
 cd "$mount"
 
-# stalled_in KNOB TIER: most of a is below when the tier stalls; all that is
-# done to b meanwhile ends before the tier answers again.
+# stalled_in KNOB TIER: most of a is below when the tier stalls, since home
+# stood still while it was written; all that is done to b meanwhile ends before
+# the tier answers again.
 stalled_in()
 {
 	local status=0 began
 
 	spilled_flags=(--tiers "ram@16M $2:$(place "$tier")@128M"
 		--include "$mount")
-	spilled timeout 100 "$top_builddir/tests/tier-steps" open:b \
-		write:a:1:0:28M:256K "set:$tier:$1" write:b:2:0:18M:256K \
+	spilled timeout 100 "$top_builddir/tests/tier-steps" open:a open:b \
+		"set:$mount:stall=*" write:a:1:0:28M:256K "set:$mount:stall=" \
+		"set:$tier:$1" write:b:2:0:18M:256K \
 		fsync:b check:b:0:18M:256K write:b:3:100:4M:10000 fsync:b \
 		write:a:4:0:1M:64K check:a:0:1M:64K "call:$scratch/other" \
 		check:a:0:28M:64K fsync:a close:a close:b \
