@@ -50,12 +50,11 @@ guess_blocks(uint64_t kernel, uint64_t cached, uint64_t size)
 	return SPW_MAX(kernel, SPW_MIN(kernel + cached * SECTORS, most));
 }
 
-/* A ctime that our own drain caused is nobody's business. */
 static void
 replace_ctime(const struct spw_file *f, struct shown *s)
 {
 	int64_t changed = change_time(f, atomic_load(&f->wtime));
-	bool by_drain = s->ctime == atomic_load(&f->home_ctime);
+	bool by_drain = spw_file_is_drained_at(f, s->ctime);
 
 	if (!(atomic_load(&f->flags) & SPW_FILE_TIMES) ||
 	    (!by_drain && s->ctime >= changed))

@@ -344,8 +344,10 @@ spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 	if (h->fd < 0 || h->noted == d->passes)
 		return;
 	h->noted = d->passes;
-	if (spw_aside_call(d->aside, f->dev, look, &l, sizeof(l), NULL) == 0)
-		spw_file_note_ctime(f, spw_nanoseconds(&l.st.st_ctim));
+	if (spw_aside_call(d->aside, f->dev, look, &l, sizeof(l), NULL) < 0)
+		return;
+	spw_file_note_ctime(f, spw_nanoseconds(&l.st.st_ctim));
+	atomic_store(&f->home_ctime, SPW_CTIME_MOVES);
 }
 
 /* utimens notes its time in the record before it asks the kernel. So either

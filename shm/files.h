@@ -118,6 +118,15 @@ spw_file_note_low(struct spw_file *f, uint64_t size)
 		;
 }
 
+/* A ctime that our own drain caused is nobody's business. */
+static inline bool
+spw_file_is_drained_at(const struct spw_file *f, int64_t ctime)
+{
+	int64_t ours = atomic_load(&f->home_ctime);
+
+	return ours == ctime || ours == SPW_CTIME_MOVES;
+}
+
 /* The kernel's ctime before a change of ours: if it is not the one that our
  * last write left, somebody else changed the file and the program may know
  * of it. */
@@ -126,7 +135,7 @@ spw_file_note_ctime(struct spw_file *f, int64_t ctime)
 {
 	int64_t known = atomic_load(&f->set_ctime);
 
-	if (ctime == atomic_load(&f->home_ctime))
+	if (spw_file_is_drained_at(f, ctime))
 		return;
 	while (known < ctime &&
 	       !atomic_compare_exchange_weak(&f->set_ctime, &known, ctime))

@@ -134,6 +134,7 @@
 #define SPW_SEG_CAUTION	216			/* fills a level to 256 bytes */
 
 #define SPW_NONE	UINT32_MAX		/* no index */
+#define SPW_CTIME_MOVES	INT64_MIN		/* no time at all */
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	      "lock words put the owner, a futex, into the low half");
@@ -316,7 +317,8 @@ struct spw_file {
 	int64_t btime;			/* ns; 0 when the file system has none */
 	_Atomic uint32_t next;		/* chain of its fbucket: index + 1 */
 	_Atomic int32_t err;		/* last write-back errno, positive */
-	_Atomic int64_t home_ctime;	/* ctime that our drain caused */
+	_Atomic int64_t home_ctime;	/* ctime that our drain caused, or
+					 * SPW_CTIME_MOVES while it does */
 	_Atomic int64_t home_mtime;	/* mtime last seen or set at home */
 	_Atomic int64_t set_mtime;	/* wtime as utimens left it */
 	_Atomic int64_t set_ctime;	/* last change that was not a write */

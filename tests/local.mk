@@ -378,6 +378,7 @@ tests_scripts = \
 	tests/twin-cancel.sh \
 	tests/twin-confine.sh \
 	tests/twin-crowd.sh \
+	tests/twin-ctime.sh \
 	tests/twin-denied.sh \
 	tests/twin-emptied.sh \
 	tests/twin-exec.sh \

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# twin-ctime.sh -- that bytes are on their way home is not to be seen by ctime
+
+. tests/functions.sh
+requires python3 --version
+slow_mount bandwidth=4000000
+cd "$scratch/slow"
+spilled_flags=(--drain-delay 1ms)
+
+# Written in a moment, home in two seconds, of which each part moves the ctime
+# there; times are those of a clock that ticks.
+cat >"$scratch/look.py" <<'END'
+import os, time
+
+fd = os.open("file", os.O_RDWR | os.O_CREAT, 0o600)
+for i in range(8):
+    os.write(fd, bytes(1 << 20))
+written = os.fstat(fd).st_mtime_ns
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    st = os.fstat(fd)
+    assert st.st_mtime_ns == written, "mtime moved"
+    assert abs(st.st_ctime_ns - written) < 20e6, "ctime moved"
+    time.sleep(0.01)
+END
+spilled python3 "$scratch/look.py"
+counter_is bytes_absorbed $((8 << 20))
+counter_above requests_home 3
