@@ -18,10 +18,6 @@ enum { SECURE_US = 30, SECURE_MS = 100 };
 
 _Atomic uint32_t spw_fdtab[SPW_FD_MAX];
 
-/* The file that a descriptor was last used for: where the description says
- * which, its record is on its way already. */
-static _Atomic uint32_t file_of[SPW_FD_MAX];
-
 static int64_t
 nanoseconds(const struct statx_timestamp *ts)
 {
@@ -38,8 +34,6 @@ look(int fd, struct spw_grip *g)
 	ofd = atomic_load_explicit(&spw_fdtab[fd], memory_order_relaxed);
 	if (!ofd)
 		return false;
-	__builtin_prefetch(&spw_front.map.files[atomic_load_explicit(
-				&file_of[fd], memory_order_relaxed)]);
 	g->me = spw_front_me();
 	g->ofd = &spw_front.map.ofds[ofd - 1];
 	g->t.file = g->ofd->file;
@@ -213,8 +207,6 @@ enter_fd(struct spw_me *me, int fd, uint32_t ofd)
 {
 	if (spw_proc_set_fd(me, spw_front.proc, fd, ofd + 1) < 0)
 		return false;
-	atomic_store_explicit(&file_of[fd], me->map->ofds[ofd].file,
-			      memory_order_relaxed);
 	atomic_store_explicit(&spw_fdtab[fd], ofd + 1, memory_order_release);
 	return true;
 }

@@ -14,6 +14,7 @@
 #include <limits.h>
 
 #include "shm/crc32c.h"
+#include "shm/failpoint.h"
 #include "shm/reserve.h"
 #include "shm/sys.h"
 #include "shm/text.h"
@@ -341,13 +342,10 @@ announce(struct spw_map *map, enum spw_pool_id pool, uint32_t from,
 	}
 }
 
-int
-spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
+/* -ESTALE: its name has gone to another one. */
+static int
+open_again(const struct spw_map *map)
 {
-	struct flock lock = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte,
-		.l_len = 1,
-	};
 	int fd = spw_sys_open(map->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 	struct stat st;
 	int r;
@@ -355,11 +353,24 @@ spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
 	if (fd < 0)
 		return fd;
 	r = spw_sys_fstat(fd, &st);
-	if (r == 0 && st.st_ino != map->ino)
-		r = -ESTALE;
-	if (r == 0)
-		r = spw_sys_fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK,
-				  (long)&lock);
+	if (r == 0 && st.st_ino == map->ino)
+		return fd;
+	spw_sys_close(fd);
+	return r < 0 ? r : -ESTALE;
+}
+
+int
+spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte,
+		.l_len = 1,
+	};
+	int r, fd = open_again(map);
+
+	if (fd < 0)
+		return fd;
+	r = spw_sys_fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, (long)&lock);
 	if (r < 0) {
 		spw_sys_close(fd);
 		return r == -EACCES ? -EAGAIN : r;
@@ -385,41 +396,35 @@ reserve_parts(struct spw_map *map, int fd, uint32_t from, uint32_t to)
 {
 	const struct spw_seg_fixed *f = &map->fixed;
 	uint64_t first = (uint64_t)from << map->part_shift;
-	uint64_t n = (uint64_t)(to - from) << map->part_shift;
+	uint64_t n = SPW_MIN((uint64_t)(to - from) << map->part_shift,
+			     f->nbuckets - first);
 	uint64_t lock = sizeof(struct spw_lock);
 	int r = spw_reserve(fd, f->buckets_off + 4 * first, 4 * n);
 
 	if (r == 0)
 		r = spw_reserve(fd, f->bucket_locks_off + lock * (first / 16),
 				lock * (n / 16));
+	SPW_FAILPOINT("part-reserved");
 	for (uint32_t i = from; r == 0 && i < to; i++)
 		atomic_fetch_or(&map->seg->indexed, 1ull << i);
 	return r;
 }
 
-/* A handler that ran meanwhile is no reason to give up. */
-static int
-begin_growth(const struct spw_map *map)
-{
-	int fd;
-
-	do
-		fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_GROW, true);
-	while (fd == -EINTR);
-	return fd;
-}
-
+/* Without a lock, since the caller is inside a file: who does it once more
+ * changes nothing. */
 int
 spw_seg_index(struct spw_map *map, uint32_t bucket)
 {
 	uint32_t part = bucket >> map->part_shift;
-	int r = 0, fd = begin_growth(map);
+	int cancel, r, fd;
 
-	if (fd < 0)
-		return fd;
-	if (!spw_seg_has_bucket(map, bucket))
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	r = fd = open_again(map);
+	if (fd >= 0) {
 		r = reserve_parts(map, fd, part, part + 1);
-	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
+		spw_sys_close(fd);
+	}
+	pthread_setcancelstate(cancel, NULL);
 	return r;
 }
 
@@ -429,6 +434,7 @@ make_ready(struct spw_map *map, int fd, enum spw_pool_id pool, uint32_t from,
 {
 	int r = reserve(map, fd, pool, from, n);
 
+	SPW_FAILPOINT("pool-reserved");
 	if (r == 0)
 		announce(map, pool, from, n);
 	return r;
@@ -444,8 +450,20 @@ next_step(const struct spw_map *map, enum spw_pool_id pool, uint32_t ready)
 	return SPW_MIN(n, map->counts[pool] - ready);
 }
 
-int
-spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
+/* A handler that ran meanwhile is no reason to give up. */
+static int
+begin_growth(const struct spw_map *map)
+{
+	int fd;
+
+	do
+		fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_GROW, true);
+	while (fd == -EINTR);
+	return fd;
+}
+
+static int
+grow(struct spw_map *map, enum spw_pool_id pool)
 {
 	uint32_t count = map->counts[pool];
 	uint32_t had = atomic_load(&map->seg->pools[pool].ready);
@@ -466,6 +484,19 @@ spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 	if (r < 0 && count - ready > 64)
 		r = make_ready(map, fd, pool, ready, 64);
 	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
+	return r;
+}
+
+int
+spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
+{
+	int cancel, r;
+
+	/* A thread that was cancelled would leave the lock behind: it goes
+	 * with the descriptor, and that with the process. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	r = grow(map, pool);
+	pthread_setcancelstate(cancel, NULL);
 	return r;
 }
 

@@ -55,8 +55,8 @@ struct spw_me {				/* a thread in a segment */
 };
 
 enum spw_seg_made {			/* what has memory from the beginning */
-	SPW_MADE_WHOLE,			/* buckets, and the first of each pool */
-	SPW_MADE_TO_WRITE,		/* only those */
+	SPW_MADE_WHOLE,			/* buckets, the first of each pool */
+	SPW_MADE_TO_WRITE,		/* only the latter */
 	SPW_MADE_TO_READ,		/* no block nor slot: the first write
 					 * brings them */
 };

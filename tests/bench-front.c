@@ -222,8 +222,8 @@ flatness(void)
 	}
 	got = median(ratio, ROUNDS);
 	printf("%-34s %9.0f %9.0f %8.2fx  >= %-5.1f %s\n",
-	       "4 KiB at 1 MiB and at 1 TiB", median(near, ROUNDS), median(far, ROUNDS), got,
-	       0.9, got >= 0.9 ? "ok" : "MISSED");
+	       "4 KiB at 1 MiB and at 1 TiB", median(near, ROUNDS),
+	       median(far, ROUNDS), got, 0.9, got >= 0.9 ? "ok" : "MISSED");
 }
 
 static int

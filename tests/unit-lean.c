@@ -2,11 +2,14 @@
 /* unit-lean.c -- a segment that a reader made has memory for blocks when one
  * is written, part by part, or says that there is none */
 #include <errno.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "shm/blocks.h"
 #include "shm/cache.h"
+#include "shm/failpoint.h"
 #include "tests/counted.h"
 #include "tests/one-lane.h"
 
@@ -81,6 +84,29 @@ check_empty(void)
 	CHECK(!is_found(0));
 }
 
+/* Memory is there, and who got it has not said so: the next one does. */
+static void
+die_at(const char *point)
+{
+#ifdef SPW_FAILPOINTS
+	int pid = fork(), status = 0;
+
+	if (pid == 0) {
+		if (spw_lane_claim(&map, SPW_NONE, &me) < 0)
+			_exit(1);
+		spw_failpoint_set(point);
+		(void)put(0);
+		_exit(1);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
+	      WTERMSIG(status) == SIGKILL);
+	CHECK(spw_lane_adopt_all(&me) == 1);
+	CHECK(!parts() && !is_found(0));
+#else
+	(void)point;
+#endif
+}
+
 /* Blocks far from each other, up to the first for which there is no memory;
  * none that was written before is lost. */
 static void
@@ -112,6 +138,8 @@ main(void)
 	CHECK(put(0) == -ENOMEM);
 	check_empty();
 	allow(RLIM_INFINITY);
+	die_at("pool-reserved:1");
+	die_at("part-reserved:1");
 	CHECK(put(0) == SPW_BLOCK_SIZE && is_found(0) && is_right(0));
 	CHECK(parts() == 1);
 	for (uint64_t i = LEAP; parts() == 1; i += LEAP)
