@@ -115,7 +115,7 @@ spillway_weigh_job(const char *weights)
 
 	if (spw_weights_parse(weights, &w, why, sizeof(why)) < 0)
 		return (int)spw_ret(-EINVAL);
-	if (spw_front_attach() < 0)
+	if (spw_front_attach(false) < 0)
 		return (int)spw_ret(-ENOENT);
 	atomic_store(&spw_front.map.seg->weights, spw_weights_pack(&w));
 	return 0;

@@ -310,7 +310,8 @@ spw_fdtab_opened(int fd, int flags)
 	if (!see(fd, &stx, path, sizeof(path), &seen))
 		return;
 	known = is_known(&seen);
-	if (!known && (!spw_front_wants(path) || spw_front_attach() < 0))
+	if (!known && (!spw_front_wants(path) ||
+		       spw_front_attach((flags & O_ACCMODE) != O_RDONLY) < 0))
 		return;
 	if (spw_kept_settle_fd(fd, &stx) &&
 	    !see(fd, &stx, path, sizeof(path), &seen))
@@ -342,7 +343,7 @@ hold(int fd, enum spw_bypass why)
 	if (flags < 0 || flags & O_PATH ||
 	    !see(fd, &stx, path, sizeof(path), &seen) ||
 	    (!is_known(&seen) &&
-	     (!spw_front_wants(path) || spw_front_attach() < 0)))
+	     (!spw_front_wants(path) || spw_front_attach(false) < 0)))
 		return;
 	me = spw_front_me();
 	if (me && manage(me, fd, ofd_flags(flags) | SPW_OFD_KERNEL, &seen))

@@ -24,6 +24,7 @@
 #include "shm/jobend.h"
 #include "shm/lane.h"
 #include "shm/pidns.h"
+#include "shm/pool.h"
 #include "shm/proc.h"
 #include "shm/text.h"
 
@@ -174,8 +175,13 @@ crowds_out(uint64_t size)
 	       size > limit.rlim_cur / SHARE;
 }
 
+enum need {				/* what a segment is joined for */
+	TO_LOOK,			/* if it is there */
+	TO_READ, TO_WRITE
+};
+
 static int
-create(const char *job)
+create(const char *job, enum need need)
 {
 	char seed[SPW_SEG_SEED];
 	struct spw_seg_request req = {
@@ -185,6 +191,7 @@ create(const char *job)
 		.ends = spw_jobend_find(environ),
 		.margin_ms = (uint32_t)(config.drain_margin / 1000000),
 		.keep = config.at_exit == SPW_AT_EXIT_KEEP,
+		.made = need == TO_READ ? SPW_MADE_TO_READ : SPW_MADE_TO_WRITE,
 		.tiers = below, .below = spw_tierspec_below(&tiers),
 		.weights = spw_config_weights(&config),
 		.seed = spw_config_seed(&config, environ, seed) ? seed : NULL,
@@ -221,7 +228,7 @@ has_a_home(const struct spw_map *map, uint32_t block)
 static bool
 holds_bytes(const struct spw_map *map)
 {
-	for (uint32_t i = 0; i < map->counts[SPW_POOL_BLOCKS] / 64; i++) {
+	for (uint32_t i = 0; i < spw_pool_words(map, SPW_POOL_BLOCKS); i++) {
 		uint64_t bits = atomic_load(&map->dirty[i]);
 
 		for (; bits; bits &= bits - 1)
@@ -250,7 +257,7 @@ is_stale(void)
 /* 0 with the map; -EEXIST: stale, try another name. A segment may be made and
  * removed by others between two looks. */
 static int
-join_or_make(const char *job, bool may_make)
+join_or_make(const char *job, enum need need)
 {
 	char path[SPW_SEG_PATH_MAX];
 	int r = spw_seg_path(config.shm_dir, job, path, sizeof(path));
@@ -259,8 +266,8 @@ join_or_make(const char *job, bool may_make)
 		return r;
 	do {
 		r = spw_seg_attach(path, &spw_front.map);
-		if (r == -ENOENT && may_make) {
-			r = create(job);
+		if (r == -ENOENT && need != TO_LOOK) {
+			r = create(job, need);
 			if (r != -EEXIST)
 				return r;
 		}
@@ -273,14 +280,14 @@ join_or_make(const char *job, bool may_make)
 }
 
 static int
-find_segment(bool may_make)
+find_segment(enum need need)
 {
 	char job[SPW_JOB_MAX + 8], next[SPW_JOB_MAX + 16];
 	struct spw_text t;
 	int r;
 
 	spw_job_name(&config, environ, job, sizeof(job));
-	r = join_or_make(job, may_make);
+	r = join_or_make(job, need);
 	for (unsigned k = 1; k < 10 && (r == -EEXIST || r == -ESTALE ||
 					r == -EPROTO || r == -EBADMSG); k++) {
 		if (k == 1)
@@ -289,7 +296,7 @@ find_segment(bool may_make)
 				      "spillway recover  [W160]", 0);
 		spw_text_init(&t, next, sizeof(next));
 		spw_text_fmt(&t, "%s.%u", job, k);
-		r = join_or_make(next, may_make);
+		r = join_or_make(next, need);
 	}
 	return r;
 }
@@ -337,7 +344,7 @@ settle_in(void)
 }
 
 struct joining {
-	bool may_make;
+	enum need need;
 	int r;
 };
 
@@ -347,7 +354,7 @@ join(void *arg)
 	struct joining *j = arg;
 
 	do {
-		j->r = find_segment(j->may_make);
+		j->r = find_segment(j->need);
 		if (j->r < 0)
 			return;
 		j->r = settle_in();
@@ -355,9 +362,9 @@ join(void *arg)
 }
 
 static int
-attach(bool may_make)
+attach(enum need need)
 {
-	struct joining j = { may_make, 0 };
+	struct joining j = { need, 0 };
 
 	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
 		return 0;
@@ -368,7 +375,7 @@ attach(bool may_make)
 	if (!atomic_load(&spw_front.attached) &&
 	    !atomic_load(&spw_front.inert)) {
 		spw_deep_call(join, &j);
-		if (j.r < 0 && (may_make || j.r != -ENOENT)) {
+		if (j.r < 0 && (need != TO_LOOK || j.r != -ENOENT)) {
 			atomic_store(&spw_front.inert, true);
 			if (j.r != -ECANCELED)
 				spw_front_say("no segment; the program runs "
@@ -381,9 +388,9 @@ attach(bool may_make)
 }
 
 int
-spw_front_attach(void)
+spw_front_attach(bool writes)
 {
-	return attach(true);
+	return attach(writes ? TO_WRITE : TO_READ);
 }
 
 /* Nothing a moment ago: a job that makes it now overlaps with the call. */
@@ -407,7 +414,7 @@ spw_front_look(void)
 		return false;
 	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
 		return true;
-	return may_look(&looked) && attach(false) == 0;
+	return may_look(&looked) && attach(TO_LOOK) == 0;
 }
 
 struct spw_claims *
@@ -493,7 +500,7 @@ spw_front_drainer_mode(void)
 static void
 take_over_inherited(void)
 {
-	if (attach(false) < 0)
+	if (attach(TO_LOOK) < 0)
 		return;
 	for (int fd = 0; fd < 1024; fd++)
 		spw_fdtab_inherited(fd);

@@ -38,9 +38,10 @@ spw_front_is_on(void)
 	       !spw_front_outside;
 }
 
-/* Joins or makes the job's segment. 0, or a negative errno; after a failure
- * the process stays inert and has said so once. */
-int spw_front_attach(void);
+/* Joins or makes the job's segment; for one who only reads, as small as it can
+ * be. 0, or a negative errno; after a failure the process stays inert and has
+ * said so once. */
+int spw_front_attach(bool writes);
 
 /* The calling thread's lane, claimed at its first call; NULL when there is no
  * segment, and outside. Never fails otherwise: it waits for a lane. */

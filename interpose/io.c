@@ -85,10 +85,10 @@ progress(struct spw_seg *seg)
  * All n bytes, waiting for room where there is none. A write-back error that
  * keeps room from coming free ends the wait: a full disk at home must not
  * become a program that hangs. If no room comes at all, since idle threads
- * hold it, the file leaves: not sooner, since home may stall. A write that
- * moves the end of a file to which others append keeps them off until it is
- * done. -ESTALE: it is the kernel's by now, and nothing was written. r: what
- * the cache said at first.
+ * hold it, the file leaves: not sooner, since home may stall; but at once where
+ * there is no memory for the first block. A write that moves the end of a file
+ * to which others append keeps them off until it is done. -ESTALE: it is the
+ * kernel's by now, and nothing was written. r: what the cache said at first.
  */
 static __attribute__((noinline)) int64_t
 write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
@@ -97,6 +97,7 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 	struct spw_seg *seg = g->me->map->seg;
 	uint64_t done = 0, ended = progress(seg);
 	int in_vain = 0;
+	bool hopeless;
 
 	for (;; r = spw_cache_write(g->me, &g->t, (const char *)buf + done,
 				    n - done, off + done)) {
@@ -113,15 +114,16 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 			lock_end(g);
 			continue;
 		}
-		if (r != -ENOBUFS)
+		if (r != -ENOBUFS && r != -ENOMEM)
 			return done ? (int64_t)done : r;
-		if (!spw_gate_wait_room(g->me, ROOM_MS))
+		hopeless = r == -ENOMEM;
+		if (!hopeless && !spw_gate_wait_room(g->me, ROOM_MS))
 			in_vain = progress(seg) == ended ? in_vain + 1 : 0;
 		ended = progress(seg);
 		r = -spw_ofd_error(g->me->map, g->ofd);
 		/* The file alone: the position is ours until we are done,
 		 * and moves to the kernel with the next call. */
-		if (r == 0 && in_vain > PATIENCE)
+		if (r == 0 && (hopeless || in_vain > PATIENCE))
 			r = spw_leave_file(g->me, g->t.file,
 					   SPW_BYPASS_NO_ROOM);
 		if (r < 0)

@@ -201,13 +201,14 @@ spw_chunks_relink(struct spw_drainer *d)
 {
 	struct spw_map *map = d->map;
 	uint32_t *count = calloc(map->counts[SPW_POOL_FILES], sizeof(*count));
+	uint32_t heads = spw_chunks_ready(map) ? map->cbucket_mask + 1 : 0;
 
 	if (!count)
 		return -ENOMEM;
 	atomic_fetch_or(&map->seg->chunk_version, 1);
 	recount(d, count);
 	free(count);
-	for (uint32_t i = 0; i <= map->cbucket_mask; i++)
+	for (uint32_t i = 0; i < heads; i++)
 		atomic_store(&map->cbuckets[i], 0);
 	for (uint32_t i = 0; i < spw_chunks_ready(map); i++) {
 		SPW_FAILPOINT("chunk-relink");

@@ -21,6 +21,7 @@
 #include "planner/chunks.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
+#include "shm/pool.h"
 #include "shm/util.h"
 
 enum {
@@ -223,7 +224,7 @@ class_of(struct spw_drainer *d, const struct spw_candidate *c)
 static uint32_t
 look(struct spw_drainer *d, struct spw_candidate *list, unsigned *class)
 {
-	uint32_t words = d->map->counts[SPW_POOL_BLOCKS] / 64, n = 0;
+	uint32_t words = spw_pool_words(d->map, SPW_POOL_BLOCKS), n = 0;
 	uint32_t from = d->spill_hand;
 	unsigned best = CLASSES;
 

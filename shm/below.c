@@ -27,10 +27,13 @@ static uint32_t
 walk(const struct spw_map *map, uint32_t file, uint32_t file_gen,
      uint64_t number)
 {
-	uint32_t link = atomic_load_explicit(
+	uint32_t link;
+
+	if (!spw_seg_ready(map, SPW_POOL_CHUNKS))
+		return SPW_NONE;
+	link = atomic_load_explicit(
 		&map->cbuckets[spw_below_bucket(map, file, file_gen, number)],
 		memory_order_acquire);
-
 	/* Bounded: a damaged chain may be a ring. */
 	for (uint32_t n = map->counts[SPW_POOL_CHUNKS];
 	     n && link - 1 < map->counts[SPW_POOL_CHUNKS]; n--) {

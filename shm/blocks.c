@@ -68,7 +68,10 @@ spw_block_call_up(const struct spw_map *map, const struct spw_key *key)
 uint32_t
 spw_block_glance(const struct spw_map *map, const struct spw_key *key)
 {
-	return walk(map, bucket_of(map, key), key);
+	uint32_t bucket = bucket_of(map, key);
+
+	return spw_seg_has_bucket(map, bucket) ? walk(map, bucket, key)
+					       : SPW_NONE;
 }
 
 uint32_t
@@ -78,6 +81,8 @@ spw_block_find(struct spw_me *me, const struct spw_key *key)
 	struct spw_lock *lock = lock_of(me->map, bucket);
 	uint32_t idx;
 
+	if (SPW_UNLIKELY(!spw_seg_has_bucket(me->map, bucket)))
+		return SPW_NONE;
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t before = spw_lock_word(lock);
 
@@ -169,6 +174,15 @@ lock_last(struct spw_me *me, const struct spw_key *key)
 	return false;
 }
 
+static bool
+has_bucket(struct spw_map *map, const struct spw_key *key)
+{
+	uint32_t bucket = bucket_of(map, key);
+
+	return SPW_LIKELY(spw_seg_has_bucket(map, bucket)) ||
+	       spw_seg_index(map, bucket) == 0;
+}
+
 uint32_t
 spw_block_lock(struct spw_me *me, const struct spw_key *key)
 {
@@ -184,7 +198,7 @@ spw_block_lock(struct spw_me *me, const struct spw_key *key)
 			me->last = idx;
 			return idx;
 		}
-		if (!lane->nblocks)
+		if (!lane->nblocks || !has_bucket(me->map, key))
 			return SPW_NONE;
 		idx = lane->blocks[lane->nblocks - 1];
 		b = &me->map->blocks[idx];

@@ -66,7 +66,8 @@ uint32_t spw_block_glance(const struct spw_map *map,
 			  const struct spw_key *key);
 
 /* Finds or adds the block and returns it locked. Needs a spare block in the
- * lane to add; SPW_NONE when it is missing and there is none. Inside only. */
+ * lane to add; SPW_NONE when it is missing and there is none, or no memory for
+ * the index. Inside only. */
 uint32_t spw_block_lock(struct spw_me *me, const struct spw_key *key);
 
 /* Like spw_block_lock, for a block that should exist; SPW_NONE if not. */

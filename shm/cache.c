@@ -116,6 +116,14 @@ take_slots(struct spw_me *me, struct batch *batch)
 	spw_guard_leave();
 }
 
+/* Whether some will come free, if one waits. */
+static bool
+has_any(const struct spw_map *map)
+{
+	return spw_seg_ready(map, SPW_POOL_SLOTS) &&
+	       spw_seg_ready(map, SPW_POOL_BLOCKS);
+}
+
 /* What publishing will need is on its way while we copy. */
 static void
 call_up(struct spw_me *me, uint32_t file, const struct batch *batch)
@@ -320,7 +328,7 @@ call_up_next(struct spw_me *me, const struct spw_block *b,
 }
 
 /* 0; -E2BIG: too many pieces in that block; -ENOBUFS: no block to be had;
- * -EREMOTE: as above. */
+ * -ENOMEM: no place for it in the index; -EREMOTE: as above. */
 static int
 publish_one(struct spw_me *me, uint32_t file, struct piece *p)
 {
@@ -331,7 +339,7 @@ publish_one(struct spw_me *me, uint32_t file, struct piece *p)
 	int r;
 
 	if (idx == SPW_NONE)
-		return -ENOBUFS;
+		return me->lane->nblocks ? -ENOMEM : -ENOBUFS;
 	b = &map->blocks[idx];
 	me->lane->count.dirtied += b->state.ndirty == 0;
 	r = put(me, idx, p, &key);
@@ -538,7 +546,7 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 		cut_into_pieces(&batch, left, off);
 		take_slots(me, &batch);
 		if (!batch.n) {
-			r = -ENOBUFS;
+			r = has_any(me->map) ? -ENOBUFS : -ENOMEM;
 			break;
 		}
 		if (!batch.piece[0].from)

@@ -17,6 +17,7 @@ struct spw_target {
 /*
  * Writes all n bytes into the segment. Returns n, fewer when room ran out on
  * the way, or a negative errno: -ENOBUFS, no room and nothing was written;
+ * -ENOMEM, the same, and there will be none;
  * -EAGAIN, it moves the end of a file that others append to, and file.append
  * is not held;
  * -EFAULT for pointers that cannot be. When it returns n the bytes survive

@@ -18,11 +18,18 @@ spw_reserve_may(uint64_t end)
 			   0) < 0 || end <= limit.rlim_cur;
 }
 
+/* A signal ends the call, and what it had got is given back. */
 static inline int
 spw_reserve(int fd, uint64_t off, uint64_t n)
 {
-	return spw_reserve_may(off + n) ? spw_sys_fallocate(fd, 0, off, n)
-					: -EFBIG;
+	enum { TRIES = 100 };
+	int r = -EINTR;
+
+	if (!spw_reserve_may(off + n))
+		return -EFBIG;
+	for (int i = 0; i < TRIES && r == -EINTR; i++)
+		r = spw_sys_fallocate(fd, 0, off, n);
+	return r;
 }
 
 static inline int

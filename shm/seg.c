@@ -3,9 +3,10 @@
 
 /*
  * A segment file is as large as it may ever become, but only the memory in
- * use is reserved: first the tables' heads, then, pool by pool, what `ready`
- * says. Reserving (fallocate) and not touching is what keeps a full /dev/shm
- * an error and not a SIGBUS, and a short program from paying for gigabytes.
+ * use is reserved: first the tables' heads, then parts of the buckets and, pool
+ * by pool, what `ready` says. Reserving (fallocate) and not touching is what
+ * keeps a full /dev/shm an error and not a SIGBUS, and a short program from
+ * paying for gigabytes.
  */
 #include "shm/seg.h"
 
@@ -13,6 +14,7 @@
 #include <limits.h>
 
 #include "shm/crc32c.h"
+#include "shm/failpoint.h"
 #include "shm/reserve.h"
 #include "shm/sys.h"
 #include "shm/text.h"
@@ -25,19 +27,21 @@ enum {
 	GROW_MAX = 16384,		/* items at once: 64 MiB of slots */
 	CHUNKS_MIN = 64, CHUNKS_MAX = 1 << 23,
 	DECISIONS = 512, DECISIONS_MAX = 1 << 16,
+	PART_MIN = 4096,		/* buckets; a page of their locks */
 };
 
 static const struct {
-	uint32_t item_size, first;	/* items ready at creation */
+	uint32_t item_size, first;	/* items that are made ready first, */
+	bool of_data;			/* a reader needs none */
 } pool_shape[SPW_POOL_COUNT] = {
 	[SPW_POOL_LANES] = { sizeof(struct spw_lane), 64 },
 	[SPW_POOL_PROCS] = { sizeof(struct spw_proc), 64 },
 	[SPW_POOL_FILES] = { sizeof(struct spw_file), 64 },
 	[SPW_POOL_OFDS] = { sizeof(struct spw_ofd), 128 },
 	[SPW_POOL_MAPS] = { SPW_MAP_FDS * 4, 64 },
-	[SPW_POOL_BLOCKS] = { sizeof(struct spw_block), 1024 },
-	[SPW_POOL_SLOTS] = { SPW_BLOCK_SIZE, 128 },
-	[SPW_POOL_CHUNKS] = { sizeof(struct spw_chunk), 64 },
+	[SPW_POOL_BLOCKS] = { sizeof(struct spw_block), 1024, true },
+	[SPW_POOL_SLOTS] = { SPW_BLOCK_SIZE, 128, true },
+	[SPW_POOL_CHUNKS] = { sizeof(struct spw_chunk), 64, true },
 };
 
 /* Changes with every size that both sides must agree on. */
@@ -169,30 +173,26 @@ lay_out(struct spw_seg_fixed *f, const struct spw_seg_request *req)
 	f->nfbuckets = power_of_two(nfiles);
 	f->ncbuckets = power_of_two(counts[SPW_POOL_CHUNKS]);
 	place(&at, sizeof(struct spw_seg));
-	f->buckets_off = place(&at, 4ull * f->nbuckets);
-	f->bucket_locks_off = place(&at, sizeof(struct spw_lock) *
-				    (f->nbuckets / 16));
 	f->fbuckets_off = place(&at, 4ull * f->nfbuckets);
 	f->fbucket_locks_off = place(&at, sizeof(struct spw_lock) *
 				     (f->nfbuckets / 16));
-	f->dirty_off = place(&at, nslots / 8);
 	f->asks_off = place(&at, nfiles / 8);
 	f->syncs_off = place(&at, nfiles / 8);
-	f->cbuckets_off = place(&at, 4ull * f->ncbuckets);
 	f->ndecisions = req->below ? DECISIONS : 0;
 	f->decisions_off = place(&at, sizeof(struct spw_decision) *
 				 f->ndecisions);
+	/* Up to here everything is reserved at once; the rest as it grows. */
+	f->buckets_off = place(&at, 4ull * f->nbuckets);
+	f->bucket_locks_off = place(&at, sizeof(struct spw_lock) *
+				    (f->nbuckets / 16));
+	f->dirty_off = place(&at, nslots / 8);
+	f->cbuckets_off = place(&at, 4ull * f->ncbuckets);
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
 		struct spw_table *t = &f->tables[i];
 
 		t->item_size = pool_shape[i].item_size;
 		t->count = counts[i];
 		t->bits_off = place(&at, counts[i] / 8);
-	}
-	/* Up to here everything is reserved at once; the rest as it grows. */
-	for (int i = 0; i < SPW_POOL_COUNT; i++) {
-		struct spw_table *t = &f->tables[i];
-
 		t->owners_off = place(&at, 4ull * counts[i]);
 		t->items_off = place(&at, (uint64_t)t->item_size * counts[i]);
 	}
@@ -241,6 +241,13 @@ is_sound(const struct spw_seg_fixed *f)
 	       memchr(f->seed, '\0', sizeof(f->seed));
 }
 
+/* 64 parts, or fewer of whole pages. */
+static uint32_t
+part_shift(const struct spw_seg_fixed *f)
+{
+	return (uint32_t)__builtin_ctz(SPW_MAX(f->nbuckets / 64, PART_MIN));
+}
+
 static void
 point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
 {
@@ -267,6 +274,7 @@ point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
 	map->bucket_mask = f->nbuckets - 1;
 	map->fbucket_mask = f->nfbuckets - 1;
 	map->cbucket_mask = f->ncbuckets - 1;
+	map->part_shift = part_shift(f);
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
 		map->bits[i] = (void *)(base + f->tables[i].bits_off);
 		map->owners[i] = (void *)(base + f->tables[i].owners_off);
@@ -305,12 +313,19 @@ static int
 reserve(const struct spw_map *map, int fd, enum spw_pool_id pool,
 	uint32_t from, uint32_t n)
 {
-	const struct spw_table *t = &map->fixed.tables[pool];
+	const struct spw_seg_fixed *f = &map->fixed;
+	const struct spw_table *t = &f->tables[pool];
 	int r = spw_reserve(fd, t->items_off + (uint64_t)t->item_size * from,
 			    (uint64_t)t->item_size * n);
 
 	if (r == 0)
 		r = spw_reserve(fd, t->owners_off + 4ull * from, 4ull * n);
+	if (r == 0)
+		r = spw_reserve(fd, t->bits_off + from / 8, n / 8);
+	if (r == 0 && pool == SPW_POOL_BLOCKS)
+		r = spw_reserve(fd, f->dirty_off + from / 8, n / 8);
+	if (r == 0 && pool == SPW_POOL_CHUNKS && !from)
+		r = spw_reserve(fd, f->cbuckets_off, 4ull * f->ncbuckets);
 	return r;
 }
 
@@ -327,13 +342,10 @@ announce(struct spw_map *map, enum spw_pool_id pool, uint32_t from,
 	}
 }
 
-int
-spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
+/* -ESTALE: its name has gone to another one. */
+static int
+open_again(const struct spw_map *map)
 {
-	struct flock lock = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte,
-		.l_len = 1,
-	};
 	int fd = spw_sys_open(map->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 	struct stat st;
 	int r;
@@ -341,11 +353,24 @@ spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
 	if (fd < 0)
 		return fd;
 	r = spw_sys_fstat(fd, &st);
-	if (r == 0 && st.st_ino != map->ino)
-		r = -ESTALE;
-	if (r == 0)
-		r = spw_sys_fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK,
-				  (long)&lock);
+	if (r == 0 && st.st_ino == map->ino)
+		return fd;
+	spw_sys_close(fd);
+	return r < 0 ? r : -ESTALE;
+}
+
+int
+spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte,
+		.l_len = 1,
+	};
+	int r, fd = open_again(map);
+
+	if (fd < 0)
+		return fd;
+	r = spw_sys_fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, (long)&lock);
 	if (r < 0) {
 		spw_sys_close(fd);
 		return r == -EACCES ? -EAGAIN : r;
@@ -365,17 +390,86 @@ spw_seg_unlock_byte(int fd, int byte)
 	spw_sys_close(fd);
 }
 
+/* Parts [from, to) of the buckets, and the locks that go with them. */
+static int
+reserve_parts(struct spw_map *map, int fd, uint32_t from, uint32_t to)
+{
+	const struct spw_seg_fixed *f = &map->fixed;
+	uint64_t first = (uint64_t)from << map->part_shift;
+	uint64_t n = SPW_MIN((uint64_t)(to - from) << map->part_shift,
+			     f->nbuckets - first);
+	uint64_t lock = sizeof(struct spw_lock);
+	int r = spw_reserve(fd, f->buckets_off + 4 * first, 4 * n);
+
+	if (r == 0)
+		r = spw_reserve(fd, f->bucket_locks_off + lock * (first / 16),
+				lock * (n / 16));
+	SPW_FAILPOINT("part-reserved");
+	for (uint32_t i = from; r == 0 && i < to; i++)
+		atomic_fetch_or(&map->seg->indexed, 1ull << i);
+	return r;
+}
+
+/* Without a lock, since the caller is inside a file: who does it once more
+ * changes nothing. */
+int
+spw_seg_index(struct spw_map *map, uint32_t bucket)
+{
+	uint32_t part = bucket >> map->part_shift;
+	int r, fd = open_again(map);
+
+	if (fd < 0)
+		return fd;
+	r = reserve_parts(map, fd, part, part + 1);
+	spw_sys_close(fd);
+	return r;
+}
+
+static int
+make_ready(struct spw_map *map, int fd, enum spw_pool_id pool, uint32_t from,
+	   uint32_t n)
+{
+	int r = reserve(map, fd, pool, from, n);
+
+	SPW_FAILPOINT("pool-reserved");
+	if (r == 0)
+		announce(map, pool, from, n);
+	return r;
+}
+
+/* How many there should be more: as many as there are. */
+static uint32_t
+next_step(const struct spw_map *map, enum spw_pool_id pool, uint32_t ready)
+{
+	uint32_t n = ready ? SPW_MIN(SPW_MAX(ready, 64u), GROW_MAX)
+			   : pool_shape[pool].first;
+
+	return SPW_MIN(n, map->counts[pool] - ready);
+}
+
+/* A handler that ran meanwhile is no reason to give up. */
+static int
+begin_growth(const struct spw_map *map)
+{
+	int fd;
+
+	do
+		fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_GROW, true);
+	while (fd == -EINTR);
+	return fd;
+}
+
 int
 spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 {
 	uint32_t count = map->counts[pool];
 	uint32_t had = atomic_load(&map->seg->pools[pool].ready);
-	uint32_t ready, n;
+	uint32_t ready;
 	int fd, r;
 
 	if (had >= count)
 		return -ENOSPC;
-	fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_GROW, true);
+	fd = begin_growth(map);
 	if (fd < 0)
 		return fd;
 	ready = atomic_load(&map->seg->pools[pool].ready);
@@ -383,14 +477,9 @@ spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 		spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
 		return 0;		/* somebody else did it */
 	}
-	n = SPW_MIN(SPW_MIN(SPW_MAX(ready, 64u), GROW_MAX), count - ready);
-	r = reserve(map, fd, pool, ready, n);
-	if (r < 0 && n > 64) {
-		n = 64;
-		r = reserve(map, fd, pool, ready, n);
-	}
-	if (r == 0)
-		announce(map, pool, ready, n);
+	r = make_ready(map, fd, pool, ready, next_step(map, pool, ready));
+	if (r < 0 && count - ready > 64)
+		r = make_ready(map, fd, pool, ready, 64);
 	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
 	return r;
 }
@@ -415,9 +504,10 @@ spw_seg_meet_slots(struct spw_map *map, uint32_t slot)
 }
 
 static int
-fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f)
+fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f,
+     enum spw_seg_made made)
 {
-	int r = spw_reserve(fd, 0, f->tables[0].owners_off);
+	int r = spw_reserve(fd, 0, f->buckets_off);
 
 	if (r < 0)
 		return r;
@@ -425,15 +515,13 @@ fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f)
 	map->seg->fixed = *f;
 	map->seg->crc = spw_crc32c(0, f, sizeof(*f));
 	point(map, base, f);
-	for (int i = 0; i < SPW_POOL_COUNT; i++) {
-		uint32_t first = SPW_MIN(pool_shape[i].first, map->counts[i]);
-
-		r = reserve(map, fd, i, 0, first);
-		if (r < 0)
-			return r;
-		announce(map, i, 0, first);
-	}
-	return 0;
+	if (made == SPW_MADE_WHOLE)
+		r = reserve_parts(map, fd, 0,
+				  (map->bucket_mask >> map->part_shift) + 1);
+	for (int i = 0; i < SPW_POOL_COUNT && r == 0; i++)
+		if (made != SPW_MADE_TO_READ || !pool_shape[i].of_data)
+			r = make_ready(map, fd, i, 0, next_step(map, i, 0));
+	return r;
 }
 
 static int
@@ -469,7 +557,7 @@ build(struct spw_map *map, int fd, const struct spw_seg_request *req)
 	r = map_file(fd, f.size, &base);
 	if (r < 0)
 		return r;
-	r = fill(map, fd, base, &f);
+	r = fill(map, fd, base, &f, req->made);
 	if (r < 0)
 		spw_sys_munmap(base, f.size);
 	else

@@ -31,6 +31,7 @@ struct spw_map {			/* this process's mapping */
 	_Atomic uint32_t *owners[SPW_POOL_COUNT];
 	uint32_t counts[SPW_POOL_COUNT];	/* copied out: cannot change */
 	uint32_t bucket_mask, fbucket_mask, cbucket_mask;
+	uint32_t part_shift;		/* bucket -> bit of seg.indexed */
 	struct spw_seg_fixed fixed;	/* as it was checked */
 	uint64_t ino;			/* of the segment file */
 	struct spw_claims *claims;	/* shm/claims.h; NULL: not yet */
@@ -53,6 +54,13 @@ struct spw_me {				/* a thread in a segment */
 	struct spw_spin spin;		/* while a tier answers */
 };
 
+enum spw_seg_made {			/* what has memory from the beginning */
+	SPW_MADE_WHOLE,			/* buckets, the first of each pool */
+	SPW_MADE_TO_WRITE,		/* only the latter */
+	SPW_MADE_TO_READ,		/* no block nor slot: the first write
+					 * brings them */
+};
+
 struct spw_seg_request {
 	const char *dir;		/* e.g. /dev/shm */
 	const char *job;
@@ -62,6 +70,7 @@ struct spw_seg_request {
 	int64_t ends;			/* see struct spw_seg_fixed */
 	uint32_t margin_ms;
 	bool keep;
+	enum spw_seg_made made;
 	const char *tiers;		/* those below memory; NULL: none */
 	const char *seed;		/* of the planner; NULL: none */
 	uint64_t weights;		/* likewise, see weights.h */
@@ -103,6 +112,9 @@ void spw_seg_detach(struct spw_map *map);
  * there are more now. -ENOSPC: all are in use, or the file system is full. */
 int spw_seg_grow(struct spw_map *map, enum spw_pool_id pool);
 
+/* Reserves memory for the buckets around this one; 0 when they have it. */
+int spw_seg_index(struct spw_map *map, uint32_t bucket);
+
 /* Maps the 64 slots around this one at once, the first time this process
  * meets them: one call instead of 64 page faults. */
 void spw_seg_meet_slots(struct spw_map *map, uint32_t slot);
@@ -115,6 +127,15 @@ int spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait);
 /* Closing alone is not enough: a child forked meanwhile has the descriptor,
  * and with it the lock. */
 void spw_seg_unlock_byte(int fd, int byte);
+
+/* Whether a bucket has memory, and so may lead to a block. */
+static inline bool
+spw_seg_has_bucket(const struct spw_map *map, uint32_t bucket)
+{
+	return atomic_load_explicit(&map->seg->indexed,
+				    memory_order_acquire) >>
+	       (bucket >> map->part_shift) & 1;
+}
 
 /* How many items of a pool have memory. A look at one beyond them raises
  * SIGBUS where the file system is full. */

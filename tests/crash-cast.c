@@ -247,6 +247,7 @@ cast_begin(const char *dir)
 {
 	struct spw_seg_request req = {
 		.dir = dir, .job = "crash", .bytes = 4 << 20,
+		.made = SPW_MADE_TO_READ,	/* the rest comes as it grows */
 		.delay_ms = (uint32_t)(crash_random(&cast_rng) % 4),
 		.workers = (uint32_t)(crash_random(&cast_rng) % 3),
 	};

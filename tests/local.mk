@@ -38,6 +38,7 @@ tests_units = \
 	tests/unit-filter \
 	tests/unit-glance \
 	tests/unit-io \
+	tests/unit-lean \
 	tests/unit-mask \
 	tests/unit-monitor \
 	tests/unit-names \
@@ -159,6 +160,10 @@ tests_unit_block_last_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
 	tests/unit-block-last.c
+tests_unit_lean_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-lean.c
 tests_unit_names_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
@@ -378,6 +383,7 @@ tests_scripts = \
 	tests/twin-fork-threads.sh \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
+	tests/twin-join.sh \
 	tests/twin-lost-preload.sh \
 	tests/twin-lost-writer.sh \
 	tests/twin-many-files.sh \
