@@ -24,7 +24,7 @@ for round in $(seq $rounds); do
 		rw,vec,append,trunc,alloc,open,fork,holes,stdio,copy,sendfile
 	one all ram@64M 50ms no 4000 --modes all
 	one bare ram@64M 0 yes 4000 --size 64K --io 8K \
-		--modes rw,append,trunc,open,stat,bare,names
+		--modes rw,append,trunc,open,stat,bare,names,new
 	one locked ram@64M 5ms yes 20000 --procs 4 --share locked \
 		--modes $cached,names,new
 	one disjoint ram@4M 5ms yes 40000 --procs 4 --share disjoint \
