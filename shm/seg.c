@@ -416,12 +416,15 @@ int
 spw_seg_index(struct spw_map *map, uint32_t bucket)
 {
 	uint32_t part = bucket >> map->part_shift;
-	int r, fd = open_again(map);
+	int cancel, r, fd;
 
-	if (fd < 0)
-		return fd;
-	r = reserve_parts(map, fd, part, part + 1);
-	spw_sys_close(fd);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	r = fd = open_again(map);
+	if (fd >= 0) {
+		r = reserve_parts(map, fd, part, part + 1);
+		spw_sys_close(fd);
+	}
+	pthread_setcancelstate(cancel, NULL);
 	return r;
 }
 
@@ -459,8 +462,8 @@ begin_growth(const struct spw_map *map)
 	return fd;
 }
 
-int
-spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
+static int
+grow(struct spw_map *map, enum spw_pool_id pool)
 {
 	uint32_t count = map->counts[pool];
 	uint32_t had = atomic_load(&map->seg->pools[pool].ready);
@@ -481,6 +484,19 @@ spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 	if (r < 0 && count - ready > 64)
 		r = make_ready(map, fd, pool, ready, 64);
 	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
+	return r;
+}
+
+int
+spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
+{
+	int cancel, r;
+
+	/* A thread that was cancelled would leave the lock behind: it goes
+	 * with the descriptor, and that with the process. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	r = grow(map, pool);
+	pthread_setcancelstate(cancel, NULL);
 	return r;
 }
 

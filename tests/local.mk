@@ -37,6 +37,7 @@ tests_units = \
 	tests/unit-crew \
 	tests/unit-filter \
 	tests/unit-glance \
+	tests/unit-grow-cancel \
 	tests/unit-io \
 	tests/unit-lean \
 	tests/unit-mask \
@@ -160,6 +161,11 @@ tests_unit_block_last_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
 	tests/unit-block-last.c
+tests_unit_grow_cancel_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-grow-cancel.c
+tests_unit_grow_cancel_LDADD = libback.la -lpthread
 tests_unit_lean_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
