@@ -9,6 +9,7 @@
 #include "interpose/kept.h"
 #include "interpose/leave.h"
 #include "interpose/own.h"
+#include "interpose/process.h"
 #include "shm/below.h"
 #include "shm/claims.h"
 #include "shm/proc.h"
@@ -341,6 +342,7 @@ spw_fdtab_opened(int fd, int flags)
 	if (spw_kept_settle_fd(fd, &stx) &&
 	    !see(fd, &stx, path, sizeof(path), &seen))
 		return;
+	spw_process_read_limit();
 	me = spw_front_me();
 	why = misfit(fd, flags, &stx, path);
 	/* The drainer would find no way to it. */

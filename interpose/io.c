@@ -377,7 +377,8 @@ is_final(struct spw_grip *g, int64_t r)
 }
 
 /* The wrappers of the four commonest calls do nothing themselves, so that
- * those who are not ours pay for a test and a jump. */
+ * those who are not ours pay for a test and a jump. Counts like -1, which no
+ * memory has, are the kernel's to refuse. */
 static __attribute__((noinline)) ssize_t
 managed_write(int fd, const void *buf, size_t n)
 {
@@ -385,7 +386,8 @@ managed_write(int fd, const void *buf, size_t n)
 	struct spw_grip g;
 	int64_t r;
 
-	if (!spw_fdtab_grip(fd, &g) || !may_write(&g))
+	if (spw_cache_is_alien(buf, n) || !spw_fdtab_grip(fd, &g) ||
+	    !may_write(&g))
 		return REAL(write)(fd, buf, n);
 	pthread_testcancel();
 	r = write_all(&g, &one, 1, -1);
@@ -408,7 +410,8 @@ managed_pwrite(int fd, const void *buf, size_t n, off_t off)
 	struct spw_grip g;
 	int64_t r;
 
-	if (is_no_offset(off) || !spw_fdtab_grip(fd, &g) || !may_write(&g))
+	if (is_no_offset(off) || spw_cache_is_alien(buf, n) ||
+	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
 		return REAL(pwrite)(fd, buf, n, off);
 	pthread_testcancel();
 	r = write_all(&g, &one, 1, off);
@@ -481,7 +484,8 @@ managed_read(int fd, void *buf, size_t n)
 	struct spw_grip g;
 	int64_t r;
 
-	if (!spw_fdtab_grip(fd, &g) || !g.t.readable)
+	if (spw_cache_is_alien(buf, n) || !spw_fdtab_grip(fd, &g) ||
+	    !g.t.readable)
 		return REAL(read)(fd, buf, n);
 	pthread_testcancel();
 	r = read_here(&g, buf, SPW_MIN(n, CALL_MAX));
@@ -502,7 +506,8 @@ managed_pread(int fd, void *buf, size_t n, off_t off)
 {
 	struct spw_grip g;
 
-	if (is_no_offset(off) || !spw_fdtab_grip(fd, &g) || !g.t.readable)
+	if (is_no_offset(off) || spw_cache_is_alien(buf, n) ||
+	    !spw_fdtab_grip(fd, &g) || !g.t.readable)
 		return REAL(pread)(fd, buf, n, off);
 	pthread_testcancel();
 	return spw_ret(spw_cache_read(g.me, &g.t, buf, SPW_MIN(n, CALL_MAX),

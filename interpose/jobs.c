@@ -32,12 +32,16 @@ struct meeting {
 	bool alone;			/* result: nobody else has it open */
 };
 
+/* Of each job once: it may have written many. */
 static void
 tell(const struct spw_map *map)
 {
+	static _Atomic uint64_t told_of;
 	char line[128];
 	struct spw_text t;
 
+	if (atomic_exchange(&told_of, map->ino) == map->ino)
+		return;
 	spw_text_init(&t, line, sizeof(line));
 	spw_text_fmt(&t, "the dead job %s had written to a file that is "
 		     "opened now; its bytes come home first  [W165]",

@@ -87,13 +87,12 @@ bring_home(const char *path)
 	spw_file_close(me, file);
 }
 
-/* The last call: libc looks at whom it returns to, to find the library. */
-SPW_WRAP void *
+SPW_WRAP SPW_JUMPS void *
 dlopen(const char *name, int flags)
 {
 	if (name && strchr(name, '/'))
 		bring_home(name);
-	return REAL(dlopen)(name, flags);
+	SPW_JUMP_TO REAL(dlopen)(name, flags);
 }
 
 /* As libc's, with a stream of ours; of a longer mode it reads no more. */

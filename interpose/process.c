@@ -462,13 +462,12 @@ setns(int fd, int kind)
 	return r;
 }
 
-/* The last call: libc looks at whom it returns to, to find the library. */
-SPW_WRAP void *
+SPW_WRAP SPW_JUMPS void *
 dlmopen(Lmid_t space, const char *name, int flags)
 {
 	if (space != LM_ID_BASE)
 		leave_for_good();
-	return REAL(dlmopen)(space, name, flags);
+	SPW_JUMP_TO REAL(dlmopen)(space, name, flags);
 }
 
 /* As libc's, with a fork that we see. */

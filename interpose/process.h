@@ -29,6 +29,9 @@ void spw_process_becomes(uid_t user);
 /* syscall(SYS_seccomp, a[0], ...). */
 long spw_process_seccomp(const long *a);
 
+/* The limit of file sizes, as it is now. */
+void spw_process_read_limit(void);
+
 /* The next managed descriptor at or after fd, or -1. */
 int spw_process_next_fd(int fd);
 

@@ -93,6 +93,16 @@ void spw_real_find_all(void);
 /* Of what the run-time library of a sanitizer calls before it is ready. */
 #define SPW_EARLY __attribute__((no_sanitize("address"), no_sanitize("thread")))
 
+/* A wrapper that ends in a jump, however it is built: libc looks at whom the
+ * real function returns to, to find the library that asks. */
+#ifdef __clang__
+#define SPW_JUMPS
+#define SPW_JUMP_TO __attribute__((musttail)) return
+#else
+#define SPW_JUMPS __attribute__((optimize("O2")))
+#define SPW_JUMP_TO return
+#endif
+
 /* Makes a wrapper visible in the program. */
 #define SPW_WRAP __attribute__((visibility("default")))
 

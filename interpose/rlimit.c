@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rlimit.c -- limits on file sizes, kept up to date, and on address space */
+
+/*
+ * A limit that another process sets is not told: what is open is the kernel's
+ * before, if we see who sets it, and each opening looks again.
+ */
 #include <errno.h>
 #include <stdarg.h>
 
@@ -9,8 +14,8 @@
 #include "shm/conf.h"
 #include "shm/sys.h"
 
-static void
-read_limit(void)
+void
+spw_process_read_limit(void)
 {
 	struct rlimit limit;
 
@@ -52,7 +57,7 @@ setrlimit(__rlimit_resource_t resource, const struct rlimit *limit)
 		before_space(limit);
 	r = REAL(setrlimit)(resource, limit);
 	if (resource == RLIMIT_FSIZE)
-		read_limit();
+		spw_process_read_limit();
 	return r;
 }
 
@@ -68,13 +73,17 @@ prlimit(pid_t pid, enum __rlimit_resource resource,
 {
 	int r;
 
-	if (resource == RLIMIT_FSIZE && limit)
-		bring_home();
+	if (resource == RLIMIT_FSIZE && limit) {
+		if (pid == 0 || pid == getpid())
+			bring_home();
+		else
+			spw_leave_open(SPW_BYPASS_RLIMIT);
+	}
 	if (resource == RLIMIT_AS && (pid == 0 || pid == getpid()))
 		before_space(limit);
 	r = REAL(prlimit)(pid, resource, limit, old);
 	if (resource == RLIMIT_FSIZE && limit)
-		read_limit();
+		spw_process_read_limit();
 	return r;
 }
 
@@ -99,6 +108,6 @@ ulimit(int cmd, ...)
 		bring_home();
 	r = REAL(ulimit)(cmd, arg);
 	if (cmd == UL_SETFSIZE)
-		read_limit();
+		spw_process_read_limit();
 	return r;
 }

@@ -35,6 +35,7 @@ static char *volatile last = (char *)-8l;
 static char buf[2 * SIZE];
 static const off_t far = INT64_MAX;
 static volatile int negative_count = -1;
+static volatile size_t minus_one = SIZE_MAX;
 
 static void
 reading(int fd)
@@ -51,6 +52,9 @@ reading(int fd)
 	TELL(pread(fd, kernel, 10, 5000));
 	TELL(pread(fd, null, 10, SIZE));
 	TELL(pread(fd, kernel, 10, SIZE));
+	TELL(read(fd, buf, minus_one));
+	TELL(read(fd, buf, minus_one / 2));
+	TELL(pread(fd, buf, minus_one, 0));
 	TELL(pread(fd, buf, 10, -1));
 	TELL(pread(fd, buf, 10, INT64_MIN));
 	TELL(pread(fd, buf, 10, far));
@@ -71,6 +75,9 @@ writing(int fd)
 	TELL(write(fd, last, 10));
 	TELL(write(fd, buf, 0));
 	TELL(write(fd, null, 0));
+	TELL(write(fd, buf, minus_one));
+	TELL(write(fd, buf, minus_one / 2));
+	TELL(pwrite(fd, buf, minus_one, 50));
 	TELL(pwrite(fd, null, 10, 0));
 	TELL(pwrite(fd, kernel, 10, 5000));
 	TELL(pwrite(fd, buf, 10, -1));

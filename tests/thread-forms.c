@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "tests/told.h"
@@ -95,6 +96,39 @@ small(void)
 
 	run_with(least < 16384 ? 16384 : (size_t)least, "small");
 	run_with(8 << 20, "large");
+}
+
+static void
+on_own_stack(void)
+{
+	(void)all_calls((void *)"coroutine");
+}
+
+/* What lies below it is not there. */
+static char *
+make_stack(size_t size)
+{
+	char *stack = mmap(NULL, 17 * size, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	need(stack != MAP_FAILED, "mmap");
+	stack += 16 * size;
+	need(mprotect(stack, size, PROT_READ | PROT_WRITE) == 0, "mprotect");
+	return stack;
+}
+
+/* The first thread, on a stack that it made. */
+static void
+coroutine(void)
+{
+	static ucontext_t here, there;
+
+	need(getcontext(&there) == 0, "getcontext");
+	there.uc_stack.ss_size = 16384;
+	there.uc_stack.ss_sp = make_stack(there.uc_stack.ss_size);
+	there.uc_link = &here;
+	makecontext(&there, on_own_stack, 0);
+	need(swapcontext(&here, &there) == 0, "swapcontext");
 }
 
 static void *
@@ -264,7 +298,8 @@ int
 main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } all[] = {
-		{ "small", small }, { "many", many },
+		{ "small", small }, { "coroutine", coroutine },
+		{ "many", many },
 		{ "cancelled", cancelled },
 		{ "cancelled-resizing", cancelled_resizing },
 		{ "first-ends", first_ends },

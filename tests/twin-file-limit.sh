@@ -50,3 +50,33 @@ mkdir a b
 	>bare.out
 diff -u plain.out bare.out || fail "a drainer within: output differs"
 diff -r a b || fail "a drainer within: files differ"
+
+# One that another process sets holds for what is open, and for the next file.
+requires python3 --version
+cat >from-outside.py <<'PROGRAM'
+import os, resource, signal
+
+def put(fd):
+    try:
+        return os.write(fd, b"x" * 4000)
+    except OSError as e:
+        return e.strerror
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+fd = os.open("open", os.O_WRONLY | os.O_CREAT, 0o644)
+print(put(fd))
+child = os.fork()
+if child == 0:
+    resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (5000, 5000))
+    os._exit(0)
+os.waitpid(child, 0)
+print(put(fd), put(fd))
+fd = os.open("next", os.O_WRONLY | os.O_CREAT, 0o644)
+print(put(fd), put(fd), put(fd))
+PROGRAM
+for twin in plain spilled; do
+	mkdir $twin
+	(cd $twin && $twin python3 ../from-outside.py) >$twin.out
+done
+diff -u plain.out spilled.out || fail "a limit from outside: output differs"
+diff -r plain spilled || fail "a limit from outside: files differ"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# twin-stacks.sh -- threads of 16 KiB stack
+# twin-stacks.sh -- threads of 16 KiB stack, and a coroutine
 
 . tests/functions.sh
 without_sanitizer address "its library takes more stack than there is"
@@ -8,18 +8,25 @@ without_sanitizer thread "takes the start of an agent for a fork among threads"
 
 forms=$top_builddir/tests/thread-forms
 twin_threads small
+twin_threads coroutine
 
-# Without a run, a small thread makes the segment and starts the drainer.
-for drainer in agent thread; do
+# Without a run, a small stack makes the segment and starts the drainer.
+bare()
+{
 	rm -rf a b
 	mkdir a b
-	(cd a && plain "$forms" small) >/dev/null
+	(cd a && plain "$forms" $1) >/dev/null
 	(cd b && LD_PRELOAD=$preload SPILLWAY_INCLUDE=$scratch/home \
-		SPILLWAY_JOB=small-$drainer SPILLWAY_DRAINER=$drainer \
-		"$forms" small) >/dev/null || fail "small with $drainer"
+		SPILLWAY_JOB=$1-$2 SPILLWAY_DRAINER=$2 \
+		"$forms" $1) >/dev/null || fail "$1 with $2"
 	for i in $(seq 100); do
 		! diff -rq a b >/dev/null || break
 		sleep 0.1
 	done
-	diff -r a b || fail "small with $drainer: contents differ"
+	diff -r a b || fail "$1 with $2: contents differ"
+}
+
+for drainer in agent thread; do
+	bare small $drainer
+	bare coroutine $drainer
 done

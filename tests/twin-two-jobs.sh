@@ -69,6 +69,17 @@ grep -q 'dead job dead .*\[W165\]' err || fail "nothing was said: $(cat err)"
 receipt=$scratch/heir.json
 counter_is writes_absorbed 1
 
+# That is said once, of however many files.
+{ SPILLWAY_JOB=dead-too "$spillway" run --drain-delay 60s -- bash -c '
+	for file in first second; do
+		dd if=/dev/zero of=$file bs=1k count=3 status=none
+	done
+	kill -9 $PPID $$' || :; } 2>/dev/null
+spilled_as heir cat first second 2>err | wc -c | grep -qx 6144 ||
+	fail "not all is there: $(cat err)"
+[ "$(grep -c 'dead job dead-too .*\[W165\]' err)" = 1 ] ||
+	fail "not said once: $(cat err)"
+
 # A link that leads to the library stays where its own name has a blank.
 left()
 {
