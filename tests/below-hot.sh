@@ -11,38 +11,44 @@ mkdir "$scratch/tier"
 spilled_flags=(--tiers "ram@16M nvme:$(place "$scratch/tier")@128M"
 	--include "$mount")
 
-# steps STEP...: nothing gets home before they are over.
-steps()
+# came_up STEP: the bytes since the last one; the program waits meanwhile, and
+# nothing gets home, so that nobody else has anything brought up.
+before=0
+came_up()
 {
-	spilled timeout 60 "$top_builddir/tests/tier-steps" open:hot open:cold \
-		open:fresh "set:$mount:stall=*" "$@" \
-		"set:$mount:stall=" >"$scratch/out" 2>"$scratch/err" ||
-		fail "ended with $?: $(cat "$scratch/err")"
-	! grep -v '= 0$\|= right$' "$scratch/out" || fail "not right"
-	counter_is bytes_undrained 0
-	rm -f hot cold fresh
+	local now
+
+	until [ -e "$scratch/$1" ]; do
+		kill -0 $run || fail "$(cat "$scratch/out" "$scratch/err")"
+		sleep 0.05
+	done
+	now=$("$spillway" status --json |
+		sed -n 's/.*"bytes_up": *\([0-9]*\).*/\1/p')
+	touch "$scratch/$1.over"
+	bytes=$((now - before))
+	before=$now
 }
 
-# What leaves first waits for home, in memory.
-write=(write:fresh:3:0:10M:1M write:hot:1:0:2M:1M write:cold:2:0:40M:1M)
-hot=repeat:5:hot:0:2M:64K
-scan=check:cold:0:40M:64K
-
-# What came up for the steps, and not on its way home.
-up()
-{
-	echo $(($(counter bytes_up) - $(counter bytes_down)))
-}
-
-steps "${write[@]}" $hot
-hot_alone=$(up)
-steps "${write[@]}" $scan
-scan_alone=$(up)
-for try in 1 2 3; do		# a busy machine ages blocks in other turns
-	steps "${write[@]}" $hot $scan $hot
-	again=$(($(up) - hot_alone - scan_alone))
-	[ $again -ge 6000000 ] || break
+# 10 MiB leave first and wait for home, in memory. 2 MiB are read 5 times, then
+# 40 MiB once, then both: 1 MiB of these and all of those in turns.
+both=()
+for i in {0..39}; do
+	both+=("check:cold:${i}M:1M:64K" check:hot:0:2M:64K)
 done
-[ $hot_alone -lt 6000000 ] || fail "2 MiB read 5 times: $hot_alone came up"
-[ $scan_alone -lt 60000000 ] || fail "40 MiB read once: $scan_alone came up"
-[ $again -lt 6000000 ] || fail "after the scan $again came up again"
+spilled timeout 100 "$top_builddir/tests/tier-steps" open:hot open:cold \
+	open:fresh "set:$mount:stall=*" write:fresh:3:0:10M:1M \
+	write:hot:1:0:2M:1M write:cold:2:0:40M:1M repeat:5:hot:0:2M:64K \
+	"call:$scratch/often" check:cold:0:40M:64K "call:$scratch/once" \
+	"${both[@]}" "call:$scratch/both" "set:$mount:stall=" \
+	>"$scratch/out" 2>"$scratch/err" &
+run=$!
+came_up often
+[ $bytes -lt 6000000 ] || fail "2 MiB read 5 times: $bytes came up"
+came_up once
+[ $bytes -lt 60000000 ] || fail "40 MiB read once: $bytes came up"
+# 120 MiB, if nothing stayed.
+came_up both
+[ $bytes -lt 70000000 ] || fail "40 MiB and 40 times 2 MiB: $bytes came up"
+wait $run || fail "ended with $?: $(cat "$scratch/err")"
+! grep -v '= 0$\|= right$' "$scratch/out" || fail "not right"
+counter_is bytes_undrained 0

@@ -107,10 +107,11 @@ orders_are_carried_out(struct spw_bell *b)
 }
 
 /* A tier that does as it is told here. */
-static struct spw_tier tier;
+static struct spw_tier tier = { .lock = -1 };
 static struct spw_transfer *kept;
 static int put_err, sync_err;
 static bool prompt;
+static _Atomic bool holds;
 static pthread_t put_by, sync_by;
 
 static int
@@ -138,7 +139,10 @@ fake_reap(struct spw_tier *t, bool wait)
 	struct spw_transfer *x = kept;
 
 	(void)t;
-	(void)wait;
+	if (holds) {
+		usleep(wait ? 1000 : 0);
+		return NULL;
+	}
 	if (x)
 		kept = x->next;
 	return x;
@@ -248,6 +252,25 @@ memory_is_written_at_once(struct spw_apart *a)
 	CHECK(pthread_equal(sync_by, pthread_self()));
 }
 
+/* That times can be set says nothing of what it was given. */
+static void
+stamps_are_no_sign_of_life(struct spw_apart *a)
+{
+	struct spw_transfer x = { .len = 1 };
+
+	prompt = false;
+	holds = true;
+	spw_apart_move(a, &x, false);
+	for (int i = 0; i < 300 && spw_apart_patience(a); i++) {
+		spw_apart_stamp(a);
+		usleep(100000);
+	}
+	CHECK(spw_apart_patience(a) == 0);
+	holds = false;
+	while (!spw_apart_reap(a))
+		usleep(1000);
+}
+
 int
 main(void)
 {
@@ -260,6 +283,7 @@ main(void)
 	CHECK(!spw_apart_open(b, &fake, &setup, SPW_APART_MS, &a));
 	good_syncs_are_answered(b, a);
 	memory_is_written_at_once(a);
+	stamps_are_no_sign_of_life(a);
 	CHECK(!spw_apart_close(a, true));
 	spw_bell_free(b);
 	return 0;

@@ -310,6 +310,16 @@ do_then(struct spw_apart *a)
 	a->then_over = true;
 }
 
+/* Nobody waits for it; and that the time can be set does not mean that
+ * anything else will come back. */
+static void
+end_stamp(struct spw_apart *a)
+{
+	pthread_mutex_lock(&a->bell->lock);
+	a->stamp.busy = false;
+	pthread_mutex_unlock(&a->bell->lock);
+}
+
 static void
 do_order(struct spw_apart *a, struct spw_order *o)
 {
@@ -324,6 +334,10 @@ do_order(struct spw_apart *a, struct spw_order *o)
 		return;
 	}
 	r = carry_out(a, o);
+	if (o->what == DO_STAMP) {
+		end_stamp(a);
+		return;
+	}
 	over = o->what == DO_SYNC ? reap_some(a, false) : NULL;
 	pthread_mutex_lock(&a->bell->lock);
 	give_back_all(a, over);

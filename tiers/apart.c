@@ -29,7 +29,7 @@ give(struct spw_apart *a, struct spw_order *o)
 	}
 	*a->todo_end = o;
 	a->todo_end = &o->next;
-	if (!a->under_way++)
+	if (o->what != DO_STAMP && !a->under_way++)
 		a->sign = spw_now_ms();
 }
 

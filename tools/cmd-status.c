@@ -166,6 +166,8 @@ put_json_readable(struct spw_json *j, const struct spw_segment *s, bool why)
 	spw_json_number(j, "below_bytes", s->left.below);
 	spw_json_number(j, "files_not_home", s->left.files);
 	spw_json_number(j, "bytes_home", atomic_load(&seg->bytes_home));
+	spw_json_number(j, "bytes_down", atomic_load(&seg->bytes_down));
+	spw_json_number(j, "bytes_up", atomic_load(&seg->bytes_up));
 	if (s->has_drainer) {
 		spw_json_string(j, "drainer", spw_segment_host_name(
 				atomic_load(&seg->drainer_host)));
