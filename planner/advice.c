@@ -46,7 +46,8 @@ struct spw_counsel {			/* the store's */
 	uint64_t queued;		/* for home, likewise */
 	int64_t home_seen, home_counted;	/* ns */
 	struct burden burdens[BURDENS];
-	bool learned;			/* since the last time it was saved */
+	bool learned;			/* since the last time it was saved;
+					 * or it has to be */
 	bool saving;
 	int64_t saved;			/* ms */
 	struct spw_crew *crew;		/* that saves */
@@ -208,8 +209,10 @@ spw_advice_open(struct spw_drainer *d, const struct spw_tierlist *list)
 		dismiss(c);
 		c = NULL;
 	}
-	if (c)
+	if (c) {
 		c->saved = spw_now_ms();
+		c->learned = spw_advisor_is_owed(c->advisor);
+	}
 	d->store->counsel = c;
 }
 

@@ -19,6 +19,7 @@ struct spw_advisor {
 	struct spw_monitor *monitor;
 	struct spw_explorer *explorer;
 	char *seed;
+	bool owed;			/* it was damaged */
 	bool overlap;
 	struct spw_seed_note note[NOTES];
 };
@@ -111,7 +112,8 @@ spw_advisor_new(const struct spw_advisor_setup *setup,
 		return r;
 	}
 	if (a->seed)
-		(void)spw_seed_load(a->predictor, a->seed, &a->note[0]);
+		a->owed = spw_seed_load(a->predictor, a->seed, &a->note[0]) ==
+			  -EBADMSG;
 	*ret_advisor = a;
 	return 0;
 }
@@ -143,6 +145,12 @@ spw_advisor_save(struct spw_advisor *a, struct spw_seed_note *ret_note)
 {
 	ret_note->text[0] = '\0';
 	return a->seed ? spw_seed_save(a->predictor, a->seed, ret_note) : 0;
+}
+
+bool
+spw_advisor_is_owed(const struct spw_advisor *a)
+{
+	return a->owed;
 }
 
 int

@@ -55,6 +55,9 @@ const char *spw_advisor_note(const struct spw_advisor *a, unsigned i);
 /* Adds what was learned to the seed, if there is one.  As spw_seed_save. */
 int spw_advisor_save(struct spw_advisor *a, struct spw_seed_note *ret_note);
 
+/* The seed was damaged: it is to be saved even if nothing is learned. */
+bool spw_advisor_is_owed(const struct spw_advisor *a);
+
 /* Takes over what was learned, for who saves it.  As spw_seed_collect. */
 int spw_advisor_collect(struct spw_advisor *a, struct spw_seed *into);
 

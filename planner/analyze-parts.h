@@ -45,6 +45,9 @@ bool spw_analyze_is_packed(uint8_t format);	/* its bytes do not shrink */
 /* Bytes after which records, or elements, seem to start again; 0 for noise. */
 unsigned int spw_analyze_stride(const struct spw_sample *s);
 
+/* Is every byte as frequent as the others? */
+bool spw_analyze_is_random(const struct spw_sample *s);
+
 /* The bytes of a record of floats of this width, by their exponents; 0: they
  * are all alike.
  */

@@ -240,8 +240,8 @@ find_long(struct search *s, unsigned int from, unsigned int step,
 /* 64 bytes of each window: 128 random bytes have 101 different values, give or
  * take 4.
  */
-static bool
-looks_random(const struct spw_sample *s)
+bool
+spw_analyze_is_random(const struct spw_sample *s)
 {
 	uint8_t seen[256] = { 0 };
 	uint64_t words[32], sum = 0;
@@ -264,7 +264,7 @@ spw_analyze_stride(const struct spw_sample *sample)
 	struct search s = { .one = sample->one, .two = sample->two };
 	bool agrees = find_short(&s);
 
-	if (!s.found && looks_random(sample))
+	if (!s.found && spw_analyze_is_random(sample))
 		return 0;
 	find_long(&s, 24, 8, 248);
 	if (!agrees && s.found <= 16)

@@ -301,8 +301,37 @@ find_floats(const struct spw_sample *s, struct spw_traits *t)
 	spw_analyze_look(s, 4, false, &look);
 	if (is_float(&look))
 		return;
-	t->kind = SPW_DATA_PACKED;
+	t->kind = spw_analyze_is_random(s) ? SPW_DATA_PACKED : SPW_DATA_BYTES;
 	t->width = 0;
+}
+
+/* Of all numbers of this width in the first halves of the windows that are not
+ * 0: are they floats?
+ */
+static bool
+is_sparse(const struct spw_sample *s, unsigned int width)
+{
+	struct spw_sample at = *s;
+	struct spw_look look;
+	unsigned int i, n = 0, floats = 0;
+
+	for (i = 0; i < WINDOW / 2; i += SPW_LOOKED / 2 * width) {
+		at.one = s->one + i;
+		at.two = s->two + i;
+		spw_analyze_look(&at, width, false, &look);
+		n += look.half[0].n + look.half[1].n;
+		floats += look.half[0].floats + look.half[1].floats;
+	}
+	return n >= 6 && nearly_all(floats, n);
+}
+
+/* Where most numbers are 0, or are none, every byte is as good as the next. */
+static void
+find_sparse(const struct spw_sample *s, struct spw_traits *t)
+{
+	t->width = is_sparse(s, 4) ? 4 : is_sparse(s, 8) ? 8 : 0;
+	if (t->width)
+		t->kind = SPW_DATA_FLOAT;
 }
 
 static void
@@ -323,6 +352,8 @@ find_kind(const struct spw_sample *s, struct spw_traits *t)
 	}
 	if (stride % 4 == 0)
 		find_either(s, stride, t);
+	if (stride == 1)
+		find_sparse(s, t);
 	if (!t->kind) {
 		t->kind = SPW_DATA_BYTES;
 		t->width = t->is_big = 0;

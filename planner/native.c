@@ -225,12 +225,15 @@ save_soon(void)
 		spw_crew_free(crew);
 }
 
-/* Threads may still be at work: what they learned in this call is left out. */
+/* Threads may still be at work, and one of them, stopped by a signal whose
+ * handler exits, may be this one: nobody is waited for.
+ */
 __attribute__((destructor))
 static void
 finish(void)
 {
-	pthread_mutex_lock(&lock);
+	if (pthread_mutex_trylock(&lock))
+		return;
 	for (struct spw_native *n = natives; n; n = n->next)
 		if (!pthread_mutex_trylock(&n->busy)) {
 			(void)spw_advisor_collect(n->advisor, &learned);

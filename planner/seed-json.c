@@ -89,6 +89,17 @@ get_known(const cJSON *from, struct spw_known *ret)
 	return ret->weight > 0 && ret->fraction > 0;
 }
 
+/* It will be shown in a line. */
+static void
+copy_name(const char *from, char *to)
+{
+	while ((*to = *from++)) {
+		if ((unsigned char)*to < ' ' || *to == 0x7f)
+			*to = '?';
+		to++;
+	}
+}
+
 static void
 get_machine(const cJSON *root, struct spw_seed *ret)
 {
@@ -99,7 +110,7 @@ get_machine(const cJSON *root, struct spw_seed *ret)
 	double cores;
 
 	if (cpu && strlen(cpu) < sizeof(ret->cpu))
-		strcpy(ret->cpu, cpu);
+		copy_name(cpu, ret->cpu);
 	if (get_whole(machine, "cores", 1, 1e6, &cores))
 		ret->cores = (unsigned)cores;
 }

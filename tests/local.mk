@@ -306,6 +306,7 @@ tests_scripts = \
 	tests/native-seed.sh \
 	tests/plan-choice.sh \
 	tests/plan-profile.sh \
+	tests/plan-rebuilt.sh \
 	tests/plan-split.sh \
 	tests/plan-weigh.sh \
 	tests/powercut-bb.sh \

@@ -301,6 +301,42 @@ test_faint(void)
 	CHECK(right * 100 >= 90 * ROUNDS);
 }
 
+/* Floats most of which are 0, and small integers in bytes, which are not yet
+ * compressed.
+ */
+static void
+test_sparse(void)
+{
+	uint8_t *p = guarded_buf(&block, 65536);
+	uint64_t seed = 29;
+	int right[9] = { 0 };
+
+	for (int k = 0; k < 3 * ROUNDS; k++) {
+		const unsigned int width = k % 3 ? k % 3 * 4 : 1;
+		struct spw_traits t;
+
+		for (size_t i = 0; i < 65536; i += width) {
+			double v = draw(&seed) % 8 ? 0 : unit(&seed);
+			float f = (float)v;
+
+			if (width == 1)
+				p[i] = (uint8_t)(20 * normal(&seed));
+			else
+				memcpy(p + i, width == 8 ? (void *)&v : &f,
+				       width);
+		}
+		t = analyze(65536, 4096, NULL);
+		right[width] += t.kind == (width == 1 ? SPW_DATA_BYTES
+						      : SPW_DATA_FLOAT) &&
+				t.width == (width == 1 ? 0 : width);
+	}
+	printf("few floats of 4, of 8, small bytes: %d%% %d%% %d%%\n",
+	       right[4] * 100 / ROUNDS, right[8] * 100 / ROUNDS,
+	       right[1] * 100 / ROUNDS);
+	CHECK(right[4] * 100 >= 90 * ROUNDS && right[8] * 100 >= 90 * ROUNDS);
+	CHECK(right[1] * 100 >= 90 * ROUNDS);
+}
+
 /* Numbers that hardly move are told from those that jump. */
 static void
 test_steps(void)
@@ -348,6 +384,7 @@ main(void)
 	test_records();
 	test_text();
 	test_faint();
+	test_sparse();
 	test_lengths();
 	test_classes();
 	guarded_free(&block);

@@ -233,6 +233,19 @@ test_later(void)
 	spw_predict_free(p);
 }
 
+/* What a file says of its machine is shown in one line, without colours. */
+static void
+test_odd_machine(void)
+{
+	const char *text = "{\"spillway-seed\":1,\"costs\":[],\"machine\":"
+		"{\"cpu\":\"a\\u001b[31m\\nb\\u007f\",\"cores\":3}}";
+	struct spw_predictor *p = fresh();
+
+	put_file(FILE_NAME, text, strlen(text));
+	load(p, 0, "is of another machine (a?[31m?b?, 3 cores)");
+	spw_predict_free(p);
+}
+
 /* Things that are no file do not hold us up. */
 static void
 test_odd_files(void)
@@ -392,6 +405,7 @@ main(void)
 	test_damage();
 	test_entries();
 	test_later();
+	test_odd_machine();
 	test_odd_files();
 	test_tiers();
 	test_together();
