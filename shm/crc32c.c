@@ -157,6 +157,15 @@ sum_three(uint32_t crc, const uint8_t *p, const struct lanes *l)
 	size_t i;
 
 	for (i = 0; i < l->len; i += 8) {
+		/* Lanes are too short for the processor to see where they go
+		 * on, and what a device wrote is not in its caches: the next
+		 * round is called up meanwhile. Behind the last there may be
+		 * nothing, which does no harm. */
+		if (i % 64 == 0) {
+			__builtin_prefetch(p + 3 * l->len + i);
+			__builtin_prefetch(p + 4 * l->len + i);
+			__builtin_prefetch(p + 5 * l->len + i);
+		}
 		a = _mm_crc32_u64(a, load64(p + i));
 		b = _mm_crc32_u64(b, load64(p + l->len + i));
 		c = _mm_crc32_u64(c, load64(p + 2 * l->len + i));
