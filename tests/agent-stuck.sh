@@ -38,7 +38,8 @@ leaves()
 }
 
 leave_behind told
-kill -TERM $(agent)
+# Who started it may still be there under the same name, and gone by now.
+kill -TERM $(agent) 2>/dev/null || :
 leaves "when told to"
 echo eio-after=-1 >.slowfs-control
 "$spillway" recover -y >/dev/null
