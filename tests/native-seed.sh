@@ -8,6 +8,7 @@ without_sanitizer address "its library would have to come first"
 without_sanitizer thread "its library would have to come first"
 requires cc --version
 requires python3 --version
+has_json || cannot "this build has no JSON"
 
 # program thread|child|none [RECORD]: the main thread packs where records are
 # given, then a thread; or a child ends
@@ -80,7 +81,6 @@ above()
 [ ! -e seed.json ] || fail "a seed without anything learned"
 echo '{' >seed.json
 ./program none 4 2>err
-! grep -q 'no cJSON' err || skip "no cJSON in this build"
 [ "$(wc -l <err)" = 1 ] || fail "a damaged seed: $(cat err)"
 first=$(weight)
 above "$first" 0 || fail "nothing is in the seed"
