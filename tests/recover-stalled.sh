@@ -5,7 +5,7 @@
 # home when the tier is well again
 
 . tests/functions.sh
-slow_mount_at tier
+slow_mount_at tier direct=1
 slow_mount
 mount=$scratch/slow tier=$scratch/tier
 cd "$mount"

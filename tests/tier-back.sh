@@ -6,11 +6,11 @@
 
 . tests/functions.sh
 slow_mount
-slow_mount_at tier
+slow_mount_at tier direct=1
 mount=$scratch/slow tier=$scratch/tier
 cd "$mount"
 
-# away KIND KNOB: home takes so little that the tier has most of a.
+# away TIER KNOB: home takes so little that the tier has most of a.
 away()
 {
 	local run program agent
@@ -29,9 +29,11 @@ away()
 	await_step 1
 	program=$(pgrep -P $run)
 	at_end "kill -9 $program 2>/dev/null"
+	# Before it is taken over; but who waits for a tier is not to be killed.
+	[[ $2 = stall* ]] || echo "$2" >>"$tier/.slowfs-control"
 	kill -9 $run
 	wait $run || :
-	echo "$2" >"$tier/.slowfs-control"
+	echo "$2" >>"$tier/.slowfs-control"
 	touch "$scratch/step1.over"
 	await_step 2
 	agent=$(drainer)
@@ -72,4 +74,4 @@ await_step()
 }
 
 away nvme 'stall=*'
-away bb 'eio-read=*'
+away nvme 'eio-read=*'
