@@ -13,7 +13,7 @@
 
 static struct spw_drainer *serving;
 
-struct row {				/* blocks of one object, on their way up */
+struct row {				/* blocks of an object, on their way */
 	struct spw_drainer *d;
 	struct spw_key key;		/* of the next one */
 	uint32_t held;

@@ -661,7 +661,8 @@ give_away(struct spw_drainer *d, const struct spw_object *o,
 		uint64_t at = o->offset + (uint64_t)i * o->block_size;
 		uint64_t from = SPW_MAX(at, span->from);
 		const uint8_t *raw;
-		int64_t n = spw_object_view(d->store->viewer, o, i, stored, &raw);
+		int64_t n = spw_object_view(d->store->viewer, o, i, stored,
+					    &raw);
 
 		if (n < 0) {
 			spw_load_blame(o, at - o->offset, span);

@@ -107,7 +107,7 @@ spw_crew_new(unsigned hands, struct spw_crew **ret_crew)
 void
 spw_crew_tell(struct spw_crew *c, void (*told)(void *arg), void *arg)
 {
-	pthread_mutex_lock(&c->lock);	/* nobody is just telling */
+	pthread_mutex_lock(&c->lock);
 	c->told = told;
 	c->arg = arg;
 	pthread_mutex_unlock(&c->lock);

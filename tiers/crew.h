@@ -31,8 +31,8 @@ struct spw_crew;
 
 int spw_crew_new(unsigned hands, struct spw_crew **ret_crew);
 
-/* Called by a hand whenever a job is over and can be reaped; not any more when
- * another was named instead. */
+/* Called by a hand whenever a job is over and can be reaped. Who was told
+ * before is not told any more when this returns, and may go. */
 void spw_crew_tell(struct spw_crew *c, void (*told)(void *arg), void *arg);
 
 /* Only the first one can fail: no thread was to be had. */

@@ -127,9 +127,9 @@ int spw_object_decode(struct spw_packer *p, const struct spw_object *o,
 		      const struct spw_object_part *part, const void *stored,
 		      void *dst, uint64_t *ret_bad);
 
-/* The same for block i alone, whose stored bytes are given; returns how many raw
- * bytes it has. What is stored as it is is not copied: *ret_raw is there then,
- * or in the packer until its next use. */
+/* The same for block i alone, whose stored bytes are given; returns how many
+ * raw bytes it has. What is stored as it is is not copied: *ret_raw is there
+ * then, or in the packer until its next use. */
 int64_t spw_object_view(struct spw_packer *p, const struct spw_object *o,
 			uint32_t i, const void *stored,
 			const uint8_t **ret_raw);
