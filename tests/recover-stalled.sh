@@ -31,6 +31,9 @@ left()
 	program=$(pgrep -P $run)
 	kill -9 $program $run || :
 	wait $run || :
+	while kill -0 $program 2>/dev/null; do
+		sleep 0.05
+	done
 	>"$mount/.slowfs-control"
 }
 
