@@ -300,14 +300,14 @@ reuse_record(void)
 
 	begin(64 << 20);
 	old = open_file("old");
-	CHECK(!spw_gate_sync(&me, old.file));
+	CHECK(!sync_file(&old));
 	CHECK(drainer->homes[old.file].named);
 	close_file(&old, "old");
 	new = open_file("new");
 	CHECK(new.file == old.file);
 	CHECK(!spw_home_of(drainer, new.file)->named);
 	put(&new, 'a', 1, 0);
-	CHECK(!spw_gate_sync(&me, new.file));
+	CHECK(!sync_file(&new));
 	close_file(&new, "new");
 	end();
 }
