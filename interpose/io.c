@@ -123,9 +123,12 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 		r = -spw_ofd_error(g->me->map, g->ofd);
 		/* The file alone: the position is ours until we are done,
 		 * and moves to the kernel with the next call. */
-		if (r == 0 && (hopeless || in_vain > PATIENCE))
+		if (r == 0 && (hopeless || in_vain > PATIENCE)) {
 			r = spw_leave_file(g->me, g->t.file,
 					   SPW_BYPASS_NO_ROOM);
+			if (r == 0)
+				return write_rest(g, buf, n, off, done);
+		}
 		if (r < 0)
 			return done ? (int64_t)done : r;
 		r = spw_gate_need_drainer(g->me->map);

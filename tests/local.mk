@@ -396,6 +396,7 @@ tests_scripts = \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-join.sh \
+	tests/twin-lean.sh \
 	tests/twin-lost-preload.sh \
 	tests/twin-lost-writer.sh \
 	tests/twin-many-files.sh \
