@@ -10,6 +10,7 @@
  */
 #include "interpose/leave.h"
 #include "interpose/real.h"
+#include "interpose/stat.h"
 #include "shm/sys.h"
 
 struct object {				/* path NULL: dir is the file */
@@ -91,33 +92,61 @@ before_mode(const struct object *o, mode_t mode)
 		bring_home(file);
 }
 
+/* A drain under way makes the file's ctime its own: the program's change is
+ * noted here. */
+static int
+after_mode(const struct object *o, int r)
+{
+	const char *path = o->path ? o->path : "";
+	int flags = o->flags | (o->path ? 0 : AT_EMPTY_PATH);
+	uint32_t file = SPW_NONE;
+	int err = errno;
+	struct stat st;
+
+	if (r == 0 && spw_front_look() &&
+	    spw_sys_fstatat(o->dir, path, &st, flags) == 0)
+		file = spw_sight_find(&st);
+	if (file != SPW_NONE)
+		spw_file_note_ctime(&spw_front.map.files[file],
+				    spw_nanoseconds(&st.st_ctim));
+	errno = err;
+	return r;
+}
+
 SPW_WRAP int
 chmod(const char *path, mode_t mode)
 {
-	before_mode(&(struct object){ AT_FDCWD, 0, path }, mode);
-	return REAL(chmod)(path, mode);
+	struct object o = { AT_FDCWD, 0, path };
+
+	before_mode(&o, mode);
+	return after_mode(&o, REAL(chmod)(path, mode));
 }
 
 SPW_WRAP int
 lchmod(const char *path, mode_t mode)
 {
-	before_mode(&(struct object){ AT_FDCWD, AT_SYMLINK_NOFOLLOW, path },
-		    mode);
-	return REAL(lchmod)(path, mode);
+	struct object o = { AT_FDCWD, AT_SYMLINK_NOFOLLOW, path };
+
+	before_mode(&o, mode);
+	return after_mode(&o, REAL(lchmod)(path, mode));
 }
 
 SPW_WRAP int
 fchmod(int fd, mode_t mode)
 {
-	before_mode(&(struct object){ fd, 0, NULL }, mode);
-	return REAL(fchmod)(fd, mode);
+	struct object o = { fd, 0, NULL };
+
+	before_mode(&o, mode);
+	return after_mode(&o, REAL(fchmod)(fd, mode));
 }
 
 SPW_WRAP int
 fchmodat(int dir, const char *path, mode_t mode, int flags)
 {
-	before_mode(&(struct object){ dir, flags, path }, mode);
-	return REAL(fchmodat)(dir, path, mode, flags);
+	struct object o = { dir, flags, path };
+
+	before_mode(&o, mode);
+	return after_mode(&o, REAL(fchmodat)(dir, path, mode, flags));
 }
 
 /* All but the user's own: capabilities, access lists, labels. */

@@ -346,7 +346,9 @@ spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 	h->noted = d->passes;
 	if (spw_aside_call(d->aside, f->dev, look, &l, sizeof(l), NULL) < 0)
 		return;
-	spw_file_note_ctime(f, spw_nanoseconds(&l.st.st_ctim));
+	/* Left over from a pass that did not come to its end: it is ours. */
+	if (atomic_load(&f->home_ctime) != SPW_CTIME_MOVES)
+		spw_file_note_ctime(f, spw_nanoseconds(&l.st.st_ctim));
 	atomic_store(&f->home_ctime, SPW_CTIME_MOVES);
 }
 

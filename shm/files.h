@@ -135,7 +135,7 @@ spw_file_note_ctime(struct spw_file *f, int64_t ctime)
 {
 	int64_t known = atomic_load(&f->set_ctime);
 
-	if (spw_file_is_drained_at(f, ctime))
+	if (ctime == atomic_load(&f->home_ctime))
 		return;
 	while (known < ctime &&
 	       !atomic_compare_exchange_weak(&f->set_ctime, &known, ctime))
