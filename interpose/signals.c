@@ -29,7 +29,6 @@
 
 #include "interpose/real.h"
 #include "interpose/signals.h"
-#include "shm/cache.h"
 #include "shm/guard.h"
 #include "shm/sys.h"
 
@@ -336,6 +335,17 @@ is_of_libc(long sig)
 	return sig == SIGNALS / 2 || sig == SIGNALS / 2 + 1;
 }
 
+/* The kernel refuses what we would die of: it reads a mask before it looks at
+ * what to do with it. */
+static bool
+is_readable(const struct by_number *act)
+{
+	return spw_syscall(SYS_rt_sigprocmask, -1, (long)act, 0,
+			   sizeof(act->mask), 0, 0) != -EFAULT &&
+	       spw_syscall(SYS_rt_sigprocmask, -1, (long)&act->mask, 0,
+			   sizeof(act->mask), 0, 0) != -EFAULT;
+}
+
 bool
 spw_signals_by_number(const long *a, long *ret)
 {
@@ -344,14 +354,16 @@ spw_signals_by_number(const long *a, long *ret)
 	struct sigaction mine = { 0 }, was = { 0 };
 
 	if (is_of_libc(a[0]) || a[3] != sizeof(act->mask) ||
-	    (act && spw_cache_bad_pointer(act, sizeof(*act))) ||
-	    (old && spw_cache_bad_pointer(old, sizeof(*old))))
+	    (act && !is_readable(act)))
 		return false;
 	if (act) {
 		mine.sa_handler = act->handler;
 		mine.sa_flags = (int)act->flags;
 		memcpy(&mine.sa_mask, &act->mask, sizeof(act->mask));
 	}
+	/* Both may be one: what is there now is told only after it was read. */
+	if (old && spw_syscall(SYS_rt_sigaction, a[0], 0, a[2], a[3], 0, 0) < 0)
+		return false;
 	*ret = sigaction((int)a[0], act ? &mine : NULL, &was);
 	if (*ret == 0 && old) {
 		*old = (struct by_number){

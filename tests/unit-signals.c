@@ -371,6 +371,9 @@ test_by_number(void)
 				     .mask = 1ul << (SIGHUP - 1) };
 	struct kernel_action old = { 0 };
 	const long threads[] = { 32, 0, 0, 8 }, short_mask[] = { 10, 0, 0, 4 };
+	/* Where nothing is mapped; the kernel is to say so. */
+	const long unmapped_act[] = { SIGUSR1, 0x10000, 0, 8 };
+	const long unmapped_old[] = { SIGUSR1, 0, 0x10000, 8 };
 	struct sigaction seen;
 	long r;
 
@@ -390,6 +393,8 @@ test_by_number(void)
 	CHECK(by_number(SIGKILL, &act, NULL) == -1 && errno == EINVAL);
 	CHECK(!spw_signals_by_number(threads, &r));
 	CHECK(!spw_signals_by_number(short_mask, &r));
+	CHECK(!spw_signals_by_number(unmapped_act, &r));
+	CHECK(!spw_signals_by_number(unmapped_old, &r));
 }
 
 /* Timer ticks all over threads that are busy most of the time, while
