@@ -280,7 +280,9 @@ int
 spw_away_missing(const struct spw_drainer *d)
 {
 	for (uint32_t i = 0; d->away && i < d->away->list.n; i++)
-		if (d->away->tier[i].err == -ETIMEDOUT)
+		/* Busy: with a predecessor that is not quite dead. */
+		if (d->away->tier[i].err == -ETIMEDOUT ||
+		    d->away->tier[i].err == -EBUSY)
 			return -EINPROGRESS;
 	return -EIO;
 }

@@ -225,6 +225,36 @@ spw_store_row(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
 	return n;
 }
 
+/* All objects were found. */
+static bool
+is_complete(const struct spw_store *s)
+{
+	bool unread = s->partial;
+
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		unread |= s->level[i].unread;
+	return !unread;
+}
+
+bool
+spw_store_misses(struct spw_drainer *d, uint32_t file)
+{
+	uint32_t ready = is_complete(d->store) ? 0 : spw_chunks_ready(d->map);
+
+	for (uint32_t i = 0; i < ready; i++) {
+		const struct spw_chunk *c = &d->map->chunks[i];
+		const struct spw_places *p = d->store->places[i];
+
+		if (!spw_chunk_is_used(d->map, i) || c->file != file)
+			continue;
+		for (int w = 0; w < SPW_CHUNK_BLOCKS / 64; w++)
+			if (atomic_load(&c->below[w]) &
+			    ~(p ? p->bits[w] : 0))
+				return true;
+	}
+	return false;
+}
+
 static void
 sweep_chunk(struct spw_drainer *d, uint32_t chunk, struct spw_places *p)
 {
@@ -551,6 +581,7 @@ spw_held_find(struct spw_drainer *d, uint32_t *ret_level)
 				   found, &finder);
 		if (finder.doubt)
 			spw_away_doubt(d, l->number, finder.doubt);
+		s->partial |= finder.doubt != 0;
 	}
 	SPW_FAILPOINT("held-listed");
 	if (r == 0)

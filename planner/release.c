@@ -286,7 +286,9 @@ spw_sync_release(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	struct spw_home *h = spw_home_of(d, file);
 	int r = 0;
 
-	if (!d->store)
+	/* Neither a mark nor home may say that objects count no more which are
+	 * all that has some of it. */
+	if (!d->store || spw_store_misses(d, file))
 		return 0;
 	if (spw_store_has_promised(d, file, seq) || h->refused)
 		r = release_promised(d, file, seq);

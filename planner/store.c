@@ -249,7 +249,14 @@ open_all(struct spw_drainer *d)
 	r = allocate_transfers(d->store);
 	if (r == 0 && d->store->nlevels)
 		spw_advice_open(d, list);
-	return r < 0 ? r : find_objects(d);
+	if (r == 0)
+		r = find_objects(d);
+	if (r < 0 && r != -EAGAIN) {	/* what is there is not known */
+		leave_levels(d, SPW_NONE);
+		spw_advice_close(d);
+		release(d);
+	}
+	return r;
 }
 
 int
@@ -391,7 +398,7 @@ take_cut(struct spw_drainer *d, uint32_t file)
 	if (h->named && !h->unsynced &&
 	    !(atomic_load(&d->map->files[file].flags) & SPW_FILE_TOUCHED))
 		return low - 1;
-	if (d->store->of_file[file])
+	if (d->store->of_file[file] || d->store->partial)
 		h->doubtful = true;
 	return UINT64_MAX;
 }

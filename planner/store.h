@@ -244,6 +244,9 @@ void spw_store_lapse(struct spw_drainer *d, uint32_t held);
 
 /* Where a block is: an object, 0: nowhere. */
 uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
+/* Blocks of the file are below and no object that is known has them: it is in
+ * a tier that is away, or could not be read. */
+bool spw_store_misses(struct spw_drainer *d, uint32_t file);
 /* How many blocks of the chunk, from this one on and count at most, are below
  * in the same object; 1 at least. */
 uint32_t spw_store_row(struct spw_drainer *d, uint32_t chunk, uint32_t bit,

@@ -110,10 +110,13 @@ is_doubtful(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_home *h = spw_home_of(d, file);
 	struct spw_file *f = &d->map->files[file];
+	/* In a tier that is away there may be some. */
+	bool away = d->store->partial &&
+		    atomic_load(&f->flags) & SPW_FILE_COPIED;
 
 	spw_file_flag(f, SPW_FILE_COPIED);
-	return atomic_load(&f->bypass) ||
-	       (d->store->of_file[file] &&
+	return atomic_load(&f->bypass) || spw_store_misses(d, file) ||
+	       ((d->store->of_file[file] || away) &&
 		(h->unsynced || h->doubtful || !spw_store_lasts(d, file)));
 }
 

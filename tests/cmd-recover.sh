@@ -116,3 +116,7 @@ for where in terminal pipe; do
 	fi
 	[ "$(stat -c %s "$scratch/slow/f")" = 4000000 ] || fail "$(cat out)"
 done
+
+# Who starts us may not want to hear of children.
+env --ignore-signal=CHLD "$spillway" recover -y >/dev/null ||
+	fail "nothing to recover, and that ended with $?"

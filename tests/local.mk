@@ -350,6 +350,7 @@ tests_scripts = \
 	tests/program-thread.sh \
 	tests/random-ops-below.sh \
 	tests/random-ops.sh \
+	tests/recover-away.sh \
 	tests/recover-clock.sh \
 	tests/recover-killed.sh \
 	tests/recover-left.sh \

@@ -54,9 +54,10 @@ view(struct walk *w, uint64_t pos, size_t n, size_t ahead)
 		w->err = r < 0 ? spw_share_fault(r) : w->err;
 		if (r < 0)
 			return NULL;
+		ahead = n;
 	}
 	w->from = pos;
-	w->to = pos + (n == ahead ? n : ahead);
+	w->to = pos + ahead;
 	return w->window;
 }
 

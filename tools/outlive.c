@@ -70,6 +70,7 @@ spw_outlive(int (*call)(int argc, char **argv, char **envp), int argc,
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return call(argc, argv, envp);
+	(void)signal(SIGCHLD, SIG_DFL);	/* ignored, it would take the status */
 	pid = fork();
 	if (pid > 0) {
 		close(ends[1]);
