@@ -26,6 +26,7 @@
 #include "interpose/leave.h"
 #include "interpose/real.h"
 #include "shm/conf.h"
+#include "shm/pool.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 
@@ -601,9 +602,7 @@ spw_agent_withdrawn(void)
 static bool
 is_dirty(const struct spw_map *map)
 {
-	uint32_t n = spw_seg_ready(map, SPW_POOL_BLOCKS);
-
-	for (uint32_t i = 0; i < n / 64; i++)
+	for (uint32_t i = 0; i < spw_pool_words(map, SPW_POOL_BLOCKS); i++)
 		if (atomic_load_explicit(&map->dirty[i],
 					 memory_order_relaxed))
 			return true;

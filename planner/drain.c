@@ -248,7 +248,8 @@ tidy(struct spw_drainer *d, int64_t now)
 	resume(d);
 	spw_away_tend(d);
 	spw_lane_adopt_all(&d->me);
-	spw_proc_reap(&d->me);
+	d->deserted = spw_drainer_is_deserted(d) &&
+		      atomic_load(&d->map->seg->attached);
 	spw_forget_files(d);
 	spw_store_sweep(d);
 	spw_lasting_tidy(d->map);
@@ -298,7 +299,7 @@ look_ahead(struct spw_drainer *d)
 
 	if (d->growing.busy)
 		(void)spw_task_reap(d, 0);
-	if (d->growing.busy || ready >= map->counts[SPW_POOL_SLOTS] ||
+	if (d->growing.busy || d->deserted || ready >= map->counts[SPW_POOL_SLOTS] ||
 	    unused >= window)
 		return;
 	d->growing = (struct spw_growing){
@@ -418,8 +419,8 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		int went = 0;
 
 		tidy(d, now);
+		spw_home_secure(d);	/* who closes waits for it */
 		look_ahead(d);
-		spw_home_secure(d);
 		attend_turn(d, now);
 		if (is_asked(d->map))
 			return work(d, true);

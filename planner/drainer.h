@@ -108,6 +108,7 @@ struct spw_drainer {
 	struct spw_growing growing;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
+	bool deserted;			/* then: all who had joined are gone */
 	bool starved;			/* no room could be made just now */
 	uint32_t cleaned;		/* blocks, since room was looked for */
 	struct spw_crew *crew;

@@ -31,8 +31,9 @@
  * Of what is as large as the memory that a job may use, little has memory from
  * the beginning: a short program must not pay for it. The buckets and their
  * locks have it part by part, from the first block there on; seg.indexed says
- * which, and who finds a bit unset has found that there is no such block. The
- * bitmaps grow with their pools, the cbuckets come with the first chunk.
+ * which, and who finds a bit unset has found that there is no such block. So
+ * it is with the fbuckets and files (seg.findexed). The bitmaps grow with their
+ * pools, the cbuckets come with the first chunk.
  *
  * Why blocks of 4 KiB: a kernel write is atomic per page against kill -9, and
  * so must ours be. A whole block, or the first piece of one, is written into a
@@ -113,7 +114,7 @@
 #include <stdint.h>
 
 #define SPW_MAGIC	0x3179617770737053ull	/* "Spspway1", little endian */
-#define SPW_VERSION	6u
+#define SPW_VERSION	7u
 
 #define SPW_BLOCK_SHIFT	12
 #define SPW_BLOCK_SIZE	(1u << SPW_BLOCK_SHIFT)
@@ -488,6 +489,7 @@ struct spw_seg {
 	uint32_t crc;			/* CRC32C of fixed */
 	uint32_t pad;
 	_Atomic uint64_t indexed;	/* parts of the buckets with memory */
+	_Atomic uint64_t findexed;	/* the same of the fbuckets */
 	_Alignas(64) struct spw_pool pools[SPW_POOL_COUNT];
 
 	_Alignas(64) _Atomic uint32_t wake;	/* enum spw_drainer_state */
