@@ -178,8 +178,11 @@ struct spw_block {
 	uint64_t number;
 	_Atomic uint32_t next;		/* chain of its bucket: index + 1 */
 	struct spw_block_state state;
-	_Atomic uint8_t used;		/* bit 0: since last sweep; evict.c */
-	uint8_t pad[27];
+	_Atomic uint8_t used;		/* see used.h */
+	uint8_t turn;			/* of the drainer: see evict.c */
+	uint8_t pad[2];
+	_Atomic uint32_t tick;		/* of its last use that counted */
+	uint8_t spare[20];
 };
 static_assert(sizeof(struct spw_block) == 128, "stored in the segment");
 
@@ -486,7 +489,7 @@ static_assert(sizeof(struct spw_loss) == 256, "stored in the segment");
 struct spw_seg {
 	struct spw_seg_fixed fixed;
 	uint32_t crc;			/* CRC32C of fixed */
-	uint32_t pad;
+	_Atomic uint32_t tick;		/* by the bytes moved, see used.h */
 	_Atomic uint64_t indexed;	/* parts of the buckets with memory */
 	_Alignas(64) struct spw_pool pools[SPW_POOL_COUNT];
 
