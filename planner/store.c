@@ -294,11 +294,12 @@ spw_store_is_quiet(const struct spw_drainer *d)
 {
 	const struct spw_store *s = d->store;
 
+	/* A deaf one keeps what it has, also when the store is closed. */
 	for (uint32_t i = 0; i < s->nlevels; i++)
-		if (s->level[i].deaf || s->level[i].reading)
+		if (s->level[i].reading && !s->level[i].deaf)
 			return false;
 	for (uint32_t i = 0; i < s->ndown; i++)
-		if (s->down[i].busy)
+		if (s->down[i].busy && !s->down[i].late)
 			return false;
 	for (int i = 0; i < SPW_LOADS; i++)
 		if (s->load[i].busy)
