@@ -490,6 +490,7 @@ spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 	if (l->reading)
 		return -EINPROGRESS;
 	spw_advice_read(d, level, len, began, l->up.err);
+	spw_level_was_read(l, l->up.err);
 	return l->up.err;
 }
 

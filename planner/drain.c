@@ -238,6 +238,7 @@ spw_attend(struct spw_drainer *d)
 	spw_store_reap(d, false);
 	spw_store_stamp(d);
 	spw_away_look(d);
+	spw_ahead_probe(d);
 	spw_levels_note(d);
 	spw_fetch_serve(d);
 	spw_sync_serve(d);

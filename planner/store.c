@@ -372,6 +372,12 @@ has_room(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 	return space.capacity - space.used >= bytes;
 }
 
+bool
+spw_level_is_shunned(const struct spw_level *l)
+{
+	return l->deaf || l->read_err || l->shunned_until > spw_now_ms();
+}
+
 /* Why a tier does not take it; 0: it does. */
 static unsigned
 refuses(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
@@ -380,7 +386,7 @@ refuses(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 
 	if (durable && !spw_apart_is_durable(l->tier))
 		return SPW_WHY_SYNC;
-	if (l->deaf || l->shunned_until > spw_now_ms())
+	if (spw_level_is_shunned(l))
 		return SPW_WHY_SHUNNED;
 	return has_room(d, level, bytes) ? 0 : SPW_WHY_FULL;
 }
@@ -483,8 +489,7 @@ usable(struct spw_drainer *d, bool durable)
 	uint64_t tiers = 0;
 
 	for (uint32_t i = 0; i < s->nlevels; i++)
-		if (!s->level[i].deaf &&
-		    s->level[i].shunned_until <= spw_now_ms() &&
+		if (!spw_level_is_shunned(&s->level[i]) &&
 		    (!durable || spw_apart_is_durable(s->level[i].tier)))
 			tiers |= 1ull << i;
 	return tiers;

@@ -379,6 +379,7 @@ tests_scripts = \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
 	tests/tier-stall-start.sh \
+	tests/tier-unread.sh \
 	tests/twin-address-space.sh \
 	tests/twin-apart.sh \
 	tests/twin-append-cut.sh \
