@@ -113,7 +113,7 @@
 #include <stdint.h>
 
 #define SPW_MAGIC	0x3179617770737053ull	/* "Spspway1", little endian */
-#define SPW_VERSION	6u
+#define SPW_VERSION	7u
 
 #define SPW_BLOCK_SHIFT	12
 #define SPW_BLOCK_SIZE	(1u << SPW_BLOCK_SHIFT)
@@ -193,11 +193,12 @@ struct spw_chunk {			/* which blocks are below */
 	uint32_t pad[3];
 	_Atomic uint64_t below[SPW_CHUNK_BLOCKS / 64];
 	/* Which object has each of them: the end of its sequence number, so
-	 * that a successor who does not find it takes no older one for it.
-	 * Set before the bit. */
-	_Atomic uint16_t seq[SPW_CHUNK_BLOCKS];
+	 * that a successor who does not find it takes no older one for it. A
+	 * job does not live long enough to come to the same end again. Set
+	 * before the bit. */
+	_Atomic uint32_t seq[SPW_CHUNK_BLOCKS];
 };
-static_assert(sizeof(struct spw_chunk) == 576, "stored in the segment");
+static_assert(sizeof(struct spw_chunk) == 1088, "stored in the segment");
 
 struct spw_want {			/* blocks a thread waits for */
 	uint32_t file, file_gen;
