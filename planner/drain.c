@@ -27,6 +27,7 @@ enum {
 	TURN_MS = 2,			/* between looks at all the rest */
 	TIDY_MS = 250,			/* between looks for the dead */
 	STUCK_MS = 5000,		/* finish gives up after this long */
+	DRY_MS = 200,			/* no block got clean */
 	WINDOW_MIN = 4096, WINDOW_MAX = 65536,	/* slots: 16 to 256 MiB */
 };
 
@@ -186,6 +187,19 @@ is_worth_a_look(const struct spw_drainer *d, uint32_t moving)
 	       d->cleaned >= d->map->counts[SPW_POOL_SLOTS] / 32;
 }
 
+/* What is protected goes only if nothing else gets clean, for a while: no tier
+ * takes anything, nor does home. */
+static void
+break_in(struct spw_drainer *d)
+{
+	int64_t now = spw_now_ms();
+
+	if (!d->dry_since)
+		d->dry_since = now;
+	if (now - d->dry_since >= DRY_MS)
+		d->starved = !spw_evict(d, SPW_EVICT_ALL);
+}
+
 /* Room for writers: what is clean and was not used for long goes first; then,
  * if that was not enough, dirty blocks go down; then what is clean and was
  * used, unless room is on its way. */
@@ -198,7 +212,7 @@ make_room(struct spw_drainer *d)
 
 	if (looks) {
 		d->cleaned = 0;
-		d->starved = !spw_evict(d, false);
+		d->starved = !spw_evict(d, SPW_EVICT_IDLE);
 		if (!spw_is_short_of_room(d))
 			return;
 	}
@@ -207,7 +221,11 @@ make_room(struct spw_drainer *d)
 		moving += spw_spill(d, most - moving);
 	d->may_pass_home = false;
 	if (looks && (d->starved || !moving))
-		d->starved = !spw_evict(d, true) && !moving;
+		d->starved = !spw_evict(d, SPW_EVICT_USED) && !moving;
+	if (d->starved && !spw_away_hushes(d))
+		break_in(d);
+	else
+		d->dry_since = 0;
 }
 
 void
@@ -219,6 +237,8 @@ spw_attend(struct spw_drainer *d)
 	d->starved = false;
 	spw_store_reap(d, false);
 	spw_store_stamp(d);
+	spw_away_look(d);
+	spw_ahead_probe(d);
 	spw_levels_note(d);
 	spw_fetch_serve(d);
 	spw_sync_serve(d);

@@ -135,6 +135,10 @@ struct spw_level {			/* one of the tiers */
 	uint32_t flying;		/* of those */
 	bool cleaning;			/* it is given nothing new */
 	bool unread;			/* not all that is there was found */
+	int read_err;			/* of the last read that was over; it
+					 * gets nothing new meanwhile */
+	int64_t read_at;		/* ms; when it was last tried */
+	uint32_t tried;			/* the object, then */
 };
 
 struct spw_store {
@@ -182,6 +186,9 @@ int spw_store_open(struct spw_drainer *d);
 
 /* Nothing is under way that it could not be closed for. */
 bool spw_store_is_quiet(const struct spw_drainer *d);
+
+/* It gets nothing new: it failed a moment ago, or does not answer. */
+bool spw_level_is_shunned(const struct spw_level *l);
 
 /* Closes them; the shares that hold nothing any more go. */
 void spw_store_close(struct spw_drainer *d);
@@ -264,6 +271,9 @@ struct spw_taker {
 int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 		   uint64_t to, struct spw_taker taker,
 		   struct spw_span *ret_bad);
+
+/* Tries whether tiers that failed to read can by now. */
+void spw_ahead_probe(struct spw_drainer *d);
 
 /* A lane wants blocks: if it goes on from where it was, what comes next is
  * read ahead. */

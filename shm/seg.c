@@ -28,6 +28,7 @@ enum {
 	CHUNKS_MIN = 64, CHUNKS_MAX = 1 << 23,
 	DECISIONS = 512, DECISIONS_MAX = 1 << 16,
 	PART_MIN = 1024,		/* buckets: a page of them */
+	TICK_MIN = 64 << 10, TICK_MAX = 64 << 20,	/* bytes */
 };
 
 /* A page costs a microsecond, and the first process of a job waits for all of
@@ -250,6 +251,17 @@ part_shift(uint32_t nbuckets)
 	return (uint32_t)__builtin_ctz(SPW_MAX(nbuckets / 64, PART_MIN));
 }
 
+/* A 32nd of the memory; of a large one, enough. */
+static uint32_t
+tick_shift(const struct spw_seg_fixed *f)
+{
+	uint64_t bytes = (uint64_t)f->tables[SPW_POOL_SLOTS].count *
+			 SPW_BLOCK_SIZE / 32;
+
+	return 63 - (uint32_t)__builtin_clzll(SPW_MIN(SPW_MAX(bytes, TICK_MIN),
+						      TICK_MAX));
+}
+
 static void
 point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
 {
@@ -278,6 +290,7 @@ point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
 	map->cbucket_mask = f->ncbuckets - 1;
 	map->part_shift = part_shift(f->nbuckets);
 	map->fpart_shift = part_shift(f->nfbuckets);
+	map->tick_shift = tick_shift(f);
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
 		map->bits[i] = (void *)(base + f->tables[i].bits_off);
 		map->owners[i] = (void *)(base + f->tables[i].owners_off);

@@ -33,6 +33,7 @@ struct spw_map {			/* this process's mapping */
 	uint32_t bucket_mask, fbucket_mask, cbucket_mask;
 	uint32_t part_shift;		/* bucket -> bit of seg.indexed */
 	uint32_t fpart_shift;		/* fbucket -> bit of seg.findexed */
+	uint32_t tick_shift;		/* bytes moved -> ticks, see used.h */
 	struct spw_seg_fixed fixed;	/* as it was checked */
 	uint64_t ino;			/* of the segment file */
 	struct spw_claims *claims;	/* shm/claims.h; NULL: not yet */
