@@ -400,6 +400,18 @@ find_only(const struct spw_store *s)
 	return n == 1 ? only : SPW_NONE;
 }
 
+void
+spw_store_expect(struct spw_drainer *d)
+{
+	struct spw_store *s = d->store;
+
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		if (spw_apart_is_durable(s->level[i].tier)) {
+			spw_apart_expect(s->level[i].tier);
+			return;
+		}
+}
+
 int
 spw_store_sync_then(struct spw_drainer *d, struct spw_apart_then then,
 		    bool *ret_done)

@@ -621,6 +621,9 @@ spw_store_send(struct spw_drainer *d, struct spw_down *down)
 
 	down->x.up = false;
 	down->x.len = (size_t)down->pack.stored;
+	/* By who has just written before it: it is in no other's cache. */
+	memset((uint8_t *)down->x.buf + down->x.len, 0,
+	       spw_round_up(down->x.len, SPW_TIER_ALIGN) - down->x.len);
 	down->x.user = down;
 	down->sent = true;
 	down->sent_ns = spw_now_ns();
