@@ -388,6 +388,7 @@ tests_scripts = \
 	tests/twin-call-errors.sh \
 	tests/twin-cancel.sh \
 	tests/twin-confine.sh \
+	tests/twin-container.sh \
 	tests/twin-crowd.sh \
 	tests/twin-ctime.sh \
 	tests/twin-denied.sh \
