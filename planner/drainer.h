@@ -11,7 +11,9 @@
 #include "tiers/crew.h"
 
 enum {
-	SPW_RUN_BLOCKS = 256,		/* 1 MiB: the size disks like */
+	SPW_RUN_BYTES = 1 << 20,	/* the size disks like */
+	/* One more, where they begin and end within a block. */
+	SPW_RUN_BLOCKS = SPW_RUN_BYTES / SPW_BLOCK_SIZE + 1,
 	SPW_RUN_PIECES = SPW_BLOCK_SIZE / 2,	/* every other byte of one */
 	SPW_RUNS = 8,			/* under way at once */
 };

@@ -249,11 +249,12 @@ add_range(struct spw_run *run, uint64_t from, uint64_t to, uint8_t *at)
 }
 
 static bool
-continues(const struct spw_run *run, uint32_t file, uint64_t at,
+continues(const struct spw_run *run, uint32_t file, uint64_t from, uint64_t to,
 	  uint32_t pieces)
 {
-	return run->nblocks < SPW_RUN_BLOCKS && run->file == file &&
-	       run->nextents && run->extent[run->nextents - 1].to == at &&
+	return run->file == file && run->nextents &&
+	       run->extent[run->nextents - 1].to == from &&
+	       to - run->extent[0].from <= SPW_RUN_BYTES &&
 	       run->niov + pieces <= SPW_RUN_PIECES;
 }
 
@@ -282,7 +283,7 @@ spw_runs_add(struct spw_drainer *d, const struct spw_candidate *c,
 	spw_seg_meet_slots(d->map, s->moving_slot);
 	spw_mask_moving(d->map, s, &moving);
 	(void)spw_mask_next(&moving, &from, &to);
-	if (d->run && !continues(d->run, c->key.file, base + from,
+	if (d->run && !continues(d->run, c->key.file, base + from, base + to,
 				 s->mask == SPW_NONE ? s->nmoving
 				 : count_pieces(&moving)))
 		begin(d, false);

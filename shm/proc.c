@@ -39,6 +39,14 @@ field_of(const char *p, int no)
 	return value;
 }
 
+/* Who cannot look, for want of descriptors say, has not seen anybody dead. */
+static uint64_t
+without_looking(uint32_t pid, int64_t err)
+{
+	return err == -ENOENT || err == -ESRCH ||
+	       spw_sys_kill((int)pid, 0) == -ESRCH ? 0 : SPW_PROC_UNREAD;
+}
+
 /* A first thread that ended is a zombie as long as others live: field 20 is
  * how many there are. */
 uint64_t
@@ -54,16 +62,26 @@ spw_proc_start_time(uint32_t pid)
 	spw_text_fmt(&t, "/proc/%u/stat", pid);
 	fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
-		return 0;
+		return without_looking(pid, fd);
 	n = spw_sys_read(fd, line, sizeof(line) - 1);
 	spw_sys_close(fd);
-	line[n < 0 ? 0 : n] = '\0';
+	if (n < 0)
+		return without_looking(pid, n);
+	line[n] = '\0';
 	/* The name in parentheses may hold blanks; fields count from it. */
 	p = strrchr(line, ')');
 	if (!p || p[1] == '\0' || p[2] == 'X' ||
 	    (p[2] == 'Z' && field_of(p, 20) <= 1))
 		return 0;		/* gone, or a zombie: writes no more */
 	return field_of(p, 22);
+}
+
+static uint64_t
+own_start_time(uint32_t pid)
+{
+	uint64_t start = spw_proc_start_time(pid);
+
+	return start == SPW_PROC_UNREAD ? 0 : start;
 }
 
 static int
@@ -85,7 +103,7 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 			atomic_store(&p->stands_by, 0);
 			atomic_store(&p->orphaned, 0);
 			atomic_store(&p->start, pid & EMBRYO ? 0
-				     : spw_proc_start_time(pid));
+				     : own_start_time(pid));
 			*ret_proc = i;
 			return 0;
 		}
@@ -233,7 +251,7 @@ spw_proc_settle_in(struct spw_map *map, uint32_t proc)
 	p->pidns = spw_pidns_own();
 	atomic_store(&p->start, 0);
 	atomic_store(&p->pid, pid);
-	atomic_store(&p->start, spw_proc_start_time(pid));
+	atomic_store(&p->start, own_start_time(pid));
 }
 
 void
@@ -273,7 +291,7 @@ lives(const struct spw_map *map, uint32_t proc, uint64_t *populated)
 {
 	const struct spw_proc *p = &map->procs[proc];
 	uint32_t now, pid = atomic_load(&p->pid);
-	uint64_t start = atomic_load(&p->start);
+	uint64_t start = atomic_load(&p->start), found;
 
 	while ((now = atomic_load(&p->pid)) != pid) {
 		pid = now;
@@ -289,9 +307,9 @@ lives(const struct spw_map *map, uint32_t proc, uint64_t *populated)
 		*populated = p->pidns;
 		return true;
 	}
+	found = spw_proc_start_time(pid);
 	/* start 0: claimed a moment ago, or died while claiming. */
-	return start ? spw_proc_start_time(pid) == start
-		     : spw_proc_start_time(pid) != 0;
+	return found && (!start || found == start || found == SPW_PROC_UNREAD);
 }
 
 bool

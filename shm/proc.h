@@ -42,7 +42,9 @@ bool spw_proc_any_other(const struct spw_map *map, uint32_t pid);
  * For the drainer alone. */
 uint32_t spw_proc_reap(struct spw_me *me);
 
-/* Start time of a process in ticks since boot; 0: there is none. */
+/* Start time of a process in ticks since boot; 0: there is none. Where it
+ * cannot be read just now there is one. */
+#define SPW_PROC_UNREAD UINT64_MAX
 uint64_t spw_proc_start_time(uint32_t pid);
 
 #endif

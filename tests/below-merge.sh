@@ -15,6 +15,12 @@ for tiers in ram@16M "ram@16M nvme:$(place "$scratch/tier")@64M"; do
 	counter_is bytes_home 1048576
 	same_bytes "$scratch/a" a
 	rm a
+	# Nor does it matter where in a block they begin.
+	spilled "$top_builddir/tests/tier-steps" mix:a:1:3000:1M:1K \
+		"save:a:$scratch/a" close:a
+	counter_is requests_home 1
+	same_bytes "$scratch/a" a
+	rm a
 done
 
 # A write that waits for room in the middle of its bytes is still one.

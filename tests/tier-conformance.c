@@ -455,25 +455,27 @@ test_unreaped(void)
 	CHECK(ops->close(t, true) == 0);
 }
 
-/* Sizes of all files below the place. */
-static uint64_t total;
+/* Sizes of all files below the place; and what they and their directories
+ * take there, where that is what a tier counts. */
+static uint64_t total, taken;
 
 static int
 add_size(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)path;
-	(void)ftw;
 	if (type == FTW_F)
 		total += (uint64_t)st->st_size;
+	if (ftw->level && strcmp(ops->kind, "bb"))
+		taken += (uint64_t)st->st_blocks * 512;
 	return 0;
 }
 
 static uint64_t
 size_of_files(void)
 {
-	total = 0;
+	total = taken = 0;
 	CHECK(nftw(place, add_size, 16, FTW_PHYS) == 0);
-	return total;
+	return SPW_MAX(total, taken);
 }
 
 static unsigned
@@ -526,6 +528,25 @@ test_capacity(void)
 		CHECK(n * 700000ull > capacity / 2);
 		CHECK(ops->close(t, true) == 0);
 		CHECK(size_of_files() == 0);
+	}
+}
+
+/* Not even one object: then nothing is there at all. */
+static void
+test_no_room(void)
+{
+	static const uint64_t capacities[] = { 1, 4097, 30000 };
+	size_t c;
+
+	for (c = 0; c < ARRAY_LEN(capacities); c++) {
+		struct spw_tier *t = open_share("none", capacities[c]);
+		struct item it = make(9, 60000);
+
+		CHECK(put(t, &it) == -ENOSPC);
+		(void)size_of_files();
+		CHECK(total == 0);
+		unmake(&it);
+		CHECK(ops->close(t, true) == 0);
 	}
 }
 
@@ -651,6 +672,7 @@ run_all(const char *kind)
 	run("reopen", test_reopen);
 	run("sync of what was not reaped", test_unreaped);
 	run("capacity", test_capacity);
+	run("no room", test_no_room);
 	run("reuse", test_reuse);
 	run("owners", test_owners);
 }

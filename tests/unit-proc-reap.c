@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,6 +90,34 @@ outlive_parent(void)
 	check(spw_proc_reap(&me) == 1, "the dead are not reaped");
 }
 
+/* Who has no descriptor left to look at the others takes none of them for
+ * dead, but for those that are. */
+static void
+reap_blindly(void)
+{
+	struct rlimit limit, none;
+	uint32_t child;
+	pid_t pid;
+
+	check(spw_proc_claim(&map, &child) == 0, "no record");
+	pid = fork();
+	check(pid >= 0, "fork");
+	if (pid == 0) {
+		spw_proc_settle_in(&map, child);
+		pause();
+	}
+	while (map.procs[child].pid != (uint32_t)pid || !map.procs[child].start)
+		usleep(1000);
+	check(getrlimit(RLIMIT_NOFILE, &limit) == 0, "getrlimit");
+	none = (struct rlimit){ 0, limit.rlim_max };
+	check(setrlimit(RLIMIT_NOFILE, &none) == 0, "setrlimit");
+	check(spw_proc_reap(&me) == 2, "one who was not looked at is dead");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	check(spw_proc_reap(&me) == 1, "one who is gone is not reaped");
+	check(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+}
+
 int
 main(void)
 {
@@ -104,6 +133,7 @@ main(void)
 	usleep(30000);			/* children start in another tick */
 	watch_settling(proc);
 	outlive_parent();
+	reap_blindly();
 	(void)unlink(map.path);
 	if (spw_seg_path(at, NULL, place, sizeof(place)) == 0)
 		(void)rmdir(place);

@@ -102,7 +102,8 @@ spw_nvme_read_drops(struct spw_nvme *t)
 	if (t->drops < 0)
 		return look_only ? 0 : t->drops;
 	r = read_notes(t);
-	if (r < 0 || look_only)
+	/* Where nothing is going to be put there is nothing to drop. */
+	if (r < 0 || look_only || t->capacity < t->total)
 		return r;
 	r = spw_sys_fallocate(t->drops, 0, 0, SPW_NVME_DROPS);
 	if (r == -EOPNOTSUPP)

@@ -329,7 +329,7 @@ keep(struct spw_nvme *t, struct spw_log *log)
 		t->nlogs = n;
 	}
 	t->logs[log->no] = log;
-	t->total += log->size;
+	t->total += log->size + SPW_SHARE_FILE;
 	return 0;
 }
 
@@ -340,7 +340,7 @@ spw_log_free(struct spw_nvme *t, struct spw_log *log)
 		return;
 	if (log->no < t->nlogs && t->logs[log->no] == log) {
 		t->logs[log->no] = NULL;
-		t->total -= log->size;
+		t->total -= log->size + SPW_SHARE_FILE;
 	}
 	if (t->current == log)
 		t->current = NULL;

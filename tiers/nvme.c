@@ -413,6 +413,7 @@ make_room(struct spw_nvme *t, uint64_t need, uint64_t reserve,
 	uint64_t left = t->capacity > t->total ? t->capacity - t->total : 0;
 	uint64_t size = SPW_MAX(t->log_size, need + SPW_LOG_HEAD);
 
+	reserve += SPW_SHARE_FILE;
 	left = left > reserve ? left - reserve : 0;
 	size = SPW_MIN(size, left - left % SPW_LOG_BLOCK);
 	if (size < need + SPW_LOG_HEAD)
@@ -553,7 +554,7 @@ set_sizes(struct spw_nvme *t, uint64_t capacity)
 	uint64_t size = capacity / SHARE_OF_FILE;
 
 	t->capacity = capacity;
-	t->total = SPW_NVME_DROPS;
+	t->total = SPW_SHARE_DIRS + SPW_NVME_DROPS;
 	size -= size % SPW_LOG_BLOCK;
 	t->log_size = SPW_MIN(SPW_MAX(size, (uint64_t)FILE_MIN),
 			      (uint64_t)SPW_LOG_SIZE);

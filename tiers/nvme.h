@@ -124,7 +124,7 @@ struct spw_nvme {
 	bool names;			/* files were made since the last sync */
 	int drops;			/* descriptor */
 	uint32_t boot, noted;		/* drops, since the last sync */
-	uint64_t capacity, total;	/* total: sizes of all files */
+	uint64_t capacity, total;	/* total: what all files take */
 	uint64_t log_size, reserve;	/* reserve: for the cleaner */
 	uint64_t clock;
 	struct spw_log **logs;		/* by number; NULL: no such file */

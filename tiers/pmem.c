@@ -76,7 +76,7 @@ add_log(struct spw_pmem *t, struct spw_pmem_log *l)
 		t->logs[i] = t->logs[i - 1];
 	t->logs[i] = l;
 	t->nlogs++;
-	t->total += l->size;
+	t->total += l->size + SPW_SHARE_FILE;
 	t->last = SPW_MAX(t->last, l->number);
 	return 0;
 }
@@ -183,6 +183,7 @@ pmem_open(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 	t->env.share = &t->share;
 	t->over_end = &t->over;
 	t->capacity = setup->capacity;
+	t->total = SPW_SHARE_DIRS;
 	t->log_size = SPW_MIN(SPW_MAX(part, LOG_LEAST), LOG_MOST);
 	r = open_parts(t, setup);
 	if (r < 0) {
@@ -198,7 +199,8 @@ pmem_open(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 static int
 grow(struct spw_pmem *t, size_t len)
 {
-	uint64_t left = t->capacity - SPW_MIN(t->total, t->capacity);
+	uint64_t taken = t->total + SPW_SHARE_FILE;
+	uint64_t left = t->capacity - SPW_MIN(taken, t->capacity);
 	uint64_t size = SPW_MIN(left, t->log_size) & ~(uint64_t)(PAGE - 1);
 	struct spw_pmem_log *l;
 	int r;
@@ -357,7 +359,7 @@ drop_file(struct spw_pmem *t, struct spw_pmem_log *l)
 		r = spw_share_sync(&t->share);
 	if (r < 0)
 		return r;
-	t->total -= l->size;
+	t->total -= l->size + SPW_SHARE_FILE;
 	for (i = 0; t->logs[i] != l; i++)
 		;
 	t->nlogs--;

@@ -17,7 +17,7 @@ struct spw_pmem {
 	struct spw_tier tier;
 	struct spw_share share;
 	struct spw_pmem_env env;
-	uint64_t capacity, total;	/* total: sizes of the files */
+	uint64_t capacity, total;	/* total: what the files take */
 	uint64_t log_size;		/* of the next file, if there is room */
 	struct spw_pmem_log **logs;	/* by number */
 	uint32_t nlogs, last;		/* last: number given last */

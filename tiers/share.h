@@ -18,6 +18,12 @@
  * The lock belongs to the open file description. The kernel lets go of it
  * when the holder is gone, writes that were under way included.
  */
+enum {					/* bytes on disk that count as ours */
+	SPW_SHARE_DIRS = 2 * 4096,	/* the two directories */
+	SPW_SHARE_FILE = 4096,		/* where the file system notes in which
+					 * places a file lies */
+};
+
 struct spw_share {
 	int dir;			/* descriptors */
 	int lock;			/* -1: none, see unlocked */
