@@ -36,7 +36,7 @@
 #define CHANCE 1.15		/* times the cost of the best */
 #define FINALISTS 6u		/* tested on a block, at most */
 #define EXPECTED (64e6 * 1.048576)	/* bytes of a stream, or more */
-#define SHARE 0.007		/* of the time these take, for trials */
+#define SHARE 0.008		/* of the time these take, for trials */
 #define SPARE_SHARE 0.2		/* of that, for what will hardly be good; */
 #define CODECS_SHARE 0.6	/* before a block is tried; */
 #define LATER_SHARE 1.3		/* and with what is tried later */
