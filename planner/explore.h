@@ -8,14 +8,19 @@
  *	how many there are; nothing else is tried if that does not either;
  *	other codecs are tried behind the best two filters, quick ones
  *	first, as long as one could win if it stored nothing at all;
- *	the best is tried on a whole block, until the best is one that was.
+ *	the best is tried on a whole block, until the best is one that was;
+ *	what is the same all over has two codecs tried on it, no more;
+ *	and all of it takes no more than a hundredth or so of the time that
+ *	64 MiB of the stream are expected to take.
  *
- * All of this happens when the first data of a class comes along.  Other
+ * This happens when the first data of a class comes along; what there was no
+ * time for, later.  Where a stream is of several classes that differ in little,
+ * the filters that were good for one are tried first for the next.  Other
  * streams of the class start from what was learned, if a sample of them is
  * as usual there.  Later on, the second best, if it has a chance, is tried
- * on a block after 4 blocks of a stream, after 12 more, 36 more, ...  Where a
- * plan costs half as much again as when ways were ruled out, since tiers are
- * slower than they seemed, those that could win now are tried.
+ * on a block beside the best after 4 blocks of a stream, after 12 more, 36
+ * more, ...  Where a plan costs half as much again as when ways were ruled out,
+ * since tiers are slower than they seemed, those that could win now are tried.
  *
  * An explorer belongs to one thread.
  */

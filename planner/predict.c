@@ -46,6 +46,7 @@ struct cell {
 	uint8_t sampled;		/* bit k: only samples so far */
 	uint8_t alone;			/* and no class to hold them against */
 	bool whole;			/* samples stay so, unlike the class's */
+	float tide;			/* the stream's, as this was learned */
 };
 
 /* What a class learned in this run, not yet given away. */
@@ -73,6 +74,7 @@ struct stream {
 	uint16_t class;
 	uint16_t since_review;
 	uint16_t blamed;		/* choices of which blocks followed */
+	float tide, tide_shown;		/* how what is stored has moved */
 	struct drift all[FIGURES];	/* over choices */
 	struct drift by_filter[FILTERS][FIGURES];
 	struct cell cell[SPW_CHOICES_MAX];
@@ -190,6 +192,45 @@ drift_behind(const struct spw_predictor *p, const struct stream *st,
 	       (d->n + shrink[k]);
 }
 
+/* What gets no smaller is run over, not searched: it takes a codec the same
+ * time whatever it is, and far less than what does.
+ */
+static bool
+is_whole(float log_fraction)
+{
+	return log_fraction > WHOLE;
+}
+
+/* The logarithm of what is stored to what is saved. */
+static float
+odds_of(float log_fraction)
+{
+	return log_fraction - logf(-expm1f(log_fraction));
+}
+
+/* What was learned of a choice some time ago has since moved as the choices
+ * did of which more was seen: where a file gets easier to pack, it does so for
+ * all of them but those that save nothing.  Odds move alike, near all as well
+ * as near nothing.
+ */
+static float
+mean_now(const struct stream *st, const struct cell *own, int k)
+{
+	float mean = own->mean[k], odds;
+
+	if (k != STORED || st->tide == own->tide || is_whole(mean))
+		return mean;
+	odds = odds_of(mean) + st->tide - own->tide;
+	return odds - log1pf(expf(odds));
+}
+
+static void
+rebase(const struct stream *st, struct cell *cell)
+{
+	cell->mean[STORED] = mean_now(st, cell, STORED);
+	cell->tide = st->tide;
+}
+
 static bool
 blend(const struct spw_predictor *p, const struct stream *st, unsigned c,
       int k, float *ret)
@@ -198,22 +239,13 @@ blend(const struct spw_predictor *p, const struct stream *st, unsigned c,
 	float prior;
 
 	if (!expect_of_class(p, st->class, c, k, &prior)) {
-		*ret = own->mean[k];
+		*ret = mean_now(st, own, k);
 		return own->n[k] > 0;
 	}
 	prior += drift_behind(p, st, c, k);
-	*ret = (own->n[k] * own->mean[k] + shrink[k] * prior) /
+	*ret = (own->n[k] * mean_now(st, own, k) + shrink[k] * prior) /
 	       (own->n[k] + shrink[k]);
 	return true;
-}
-
-/* What gets no smaller is run over, not searched: it takes a codec the same
- * time whatever it is, and far less than what does.
- */
-static bool
-is_whole(float log_fraction)
-{
-	return log_fraction > WHOLE;
 }
 
 /* Will a choice leave a block as it is?  Where it left samples so, of which
@@ -448,6 +480,8 @@ learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 
 	if (!(cell->sampled >> k & 1) && cell->n[k] > 0)
 		return;			/* blocks have told more */
+	if (k == STORED)
+		rebase(st, cell);
 	cell->sampled |= (uint8_t)(1u << k);
 	if (k == STORED)
 		cell->whole = is_usual && is_whole(x) &&
@@ -466,16 +500,28 @@ learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 			      TOLD * w);
 }
 
+/* By how much a choice moved that was seen before, the stream did. */
+static void
+move_tide(struct stream *st, struct cell *cell, float before)
+{
+	if (!is_whole(before) && !is_whole(cell->mean[STORED]))
+		st->tide += odds_of(cell->mean[STORED]) - odds_of(before);
+	cell->tide = st->tide;
+}
+
 static void
 learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	    float x, float w)
 {
 	struct cell *cell = &st->cell[c];
-	float expected, prior, kept = x;
+	float expected, prior, before, kept = x;
 	bool has_prior = expect_of_class(p, st->class, c, k, &prior);
 
+	if (k == STORED)
+		rebase(st, cell);
 	if (cell->sampled >> k & 1)
 		compare_samples(p, st, c, k, x);
+	before = cell->n[k] > 0 ? cell->mean[k] : x;
 	if (expect(p, st, c, k, &expected))
 		kept = cut(cell, k, expected, x);
 	else
@@ -486,6 +532,8 @@ learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 		drift(p, st, c, k, kept - prior, w);
 	tell_class(p, st, c, k, kept, w);
 	average(cell, k, kept, x - expected, w, memory[k]);
+	if (k == STORED)
+		move_tide(st, cell, before);
 }
 
 static void
@@ -552,6 +600,7 @@ show_all(struct spw_predictor *p, struct stream *st)
 		for (int f = 0; f < FILTERS; f++)
 			st->by_filter[f][k].shown = st->by_filter[f][k].mean;
 	}
+	st->tide_shown = st->tide;
 	st->since_review = 0;
 	if (moved)
 		st->costs.version = ++p->version;
@@ -569,7 +618,8 @@ show(struct spw_predictor *p, struct stream *st, unsigned c)
 {
 	const struct drift *near =
 		st->by_filter[p->choice[c].filter % FILTERS];
-	bool drifted = ++st->since_review >= REVIEW;
+	bool drifted = ++st->since_review >= REVIEW ||
+		       fabsf(st->tide - st->tide_shown) > (float)MOVED;
 
 	for (int k = 0; k < FIGURES; k++)
 		drifted |= has_drifted(&st->all[k]) || has_drifted(&near[k]);

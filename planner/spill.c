@@ -26,8 +26,8 @@
 
 enum {
 	LOOK = SPW_CHUNK_BLOCKS,	/* candidates sorted at once */
-	WINDOW = 2048,			/* words of the dirty map they are
-					 * chosen from: 512 MiB */
+	WINDOW = 256,			/* words of the dirty map they are
+					 * chosen from: 64 MiB */
 	CLASSES = 10,			/* of how much of them is stored */
 };
 
@@ -209,18 +209,52 @@ look_at_word(struct spw_drainer *d, uint32_t w, struct spw_candidate *list,
 
 /* The last is of those that hardly can go. */
 static unsigned
-class_of(struct spw_drainer *d, const struct spw_candidate *c)
+class_of(struct spw_drainer *d, const struct spw_candidate *c, double burden)
 {
-	double burden = spw_advice_burden(d, c->key.file, c->key.number <<
-					  SPW_BLOCK_SHIFT);
-
 	return is_full(&d->map->blocks[c->idx])
 	       ? (unsigned)(SPW_MIN(burden, 1) * (CLASSES - 2)) : CLASSES - 1;
 }
 
+static bool
+is_near(const struct spw_candidate *a, const struct spw_candidate *b)
+{
+	return a->key.file == b->key.file &&
+	       a->key.number / SPW_CHUNK_BLOCKS ==
+	       b->key.number / SPW_CHUNK_BLOCKS;
+}
+
+/* Of the candidates of a word those of the best class so far, or of a better
+ * one, which is the best from then on; as many as there is room for. Each is
+ * asked: memory that was used before has blocks of all files side by side. */
+static uint32_t
+take_best(struct spw_drainer *d, uint32_t w, unsigned least, unsigned *best,
+	  struct spw_candidate *list, uint32_t n)
+{
+	struct spw_candidate in[64];
+	uint32_t seen = look_at_word(d, w, in, 64);
+	double burden = 0;
+
+	for (uint32_t i = 0; i < seen; i++) {
+		unsigned its;
+
+		if (!i || !is_near(&in[i], &in[i - 1]))
+			burden = spw_advice_burden(d, in[i].key.file,
+						   in[i].key.number <<
+						   SPW_BLOCK_SHIFT);
+		its = class_of(d, &in[i], burden);
+		if (its < least || its > *best)
+			continue;
+		if (its < *best)
+			n = 0;
+		*best = its;
+		if (n < LOOK)
+			list[n++] = in[i];
+	}
+	return n;
+}
+
 /* Dirty blocks from where the last look ended, of the first class from *class
- * on. What was written together is mostly of one kind: the first of a word
- * stands for the others. */
+ * on. */
 static uint32_t
 look(struct spw_drainer *d, struct spw_candidate *list, unsigned *class)
 {
@@ -229,21 +263,13 @@ look(struct spw_drainer *d, struct spw_candidate *list, unsigned *class)
 	unsigned best = CLASSES;
 
 	for (uint32_t i = 1; i <= words && (i <= WINDOW || !n) &&
-	     (best > *class || n + 64 <= LOOK); i++) {
-		uint32_t w = (from + i) % words;
-		struct spw_candidate first;
-		unsigned its = look_at_word(d, w, &first, 1)
-			       ? class_of(d, &first) : CLASSES;
+	     (best > *class || n < LOOK); i++) {
+		uint32_t w = (from + i) % words, before = n;
+		unsigned was = best;
 
-		if (its < *class || its > best || its == CLASSES)
-			continue;
-		if (its < best)
-			n = 0;
-		if (n + 64 > LOOK)
-			continue;
-		best = its;
-		n += look_at_word(d, w, list + n, 64);
-		d->spill_hand = w;
+		n = take_best(d, w, *class, &best, list, n);
+		if (n != before || best != was)
+			d->spill_hand = w;
 	}
 	*class = best;
 	qsort(list, n, sizeof(*list), spw_compare);

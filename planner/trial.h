@@ -14,14 +14,17 @@
  */
 struct spw_trial {
 	uint8_t *filtered, *packed, *back;
+	double clock;			/* seconds to look at it */
 };
 
 int spw_trial_init(struct spw_trial *t);	/* 0 or -ENOMEM */
 void spw_trial_clear(struct spw_trial *t);	/* takes a cleared one */
 
 /* Pack n bytes, at most SPW_TRIAL_MAX, and unpack them or not.  Times are of
- * the thread, not of the clock on the wall.  What does not get smaller is
- * stored whole.
+ * the thread, not of the clock on the wall, and without what it takes to look
+ * at the clock.  What does not get smaller is stored whole.  A codec and level
+ * that have not run on this thread with so many bytes run twice: the first
+ * time there is memory to be had and code to be loaded.
  * -ENOTSUP: no such codec or filter here; -EBADMSG: other bytes came back;
  * -ENOMEM.  *ret is untouched then.
  */

@@ -2,6 +2,7 @@
 /* unit-advisor.c -- advice fits the data, the tiers and the weights */
 
 #include "planner/advisor.h"
+#include "planner/trial.h"
 #include "tests/analyze-data.h"
 
 #include <errno.h>
@@ -262,6 +263,55 @@ test_split(void)
 	spw_advisor_free(a);
 }
 
+/* Nor do trials of the second best, which are due now and then, need a plan. */
+static void
+test_full(void)
+{
+	struct spw_advisor *a = advisor(&async, NULL, NULL);
+	struct spw_advice advice;
+
+	add(a, BLOCK * 2, 50e6, NULL);
+	fill("f32 field", 1);
+	(void)ask(a, 1);
+	spw_monitor_hold(spw_advisor_monitor(a), 0, BLOCK * 2);
+	for (int i = 0; i < 20; i++)
+		CHECK(spw_advisor_ask(a, 1, data, BLOCK, BLOCK, NULL,
+				      SPW_ADVISOR_TIERS, &advice) == -ENOSPC);
+	spw_advisor_free(a);
+}
+
+/* Trials take a share of the time that data like this takes, so that where a
+ * tier is quick, there are few; what is the same all over needs two.
+ */
+static void
+test_share(void)
+{
+	static const char *const names[] = { "zeros", "i32 walk", "table" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct spw_advisor *a = advisor(&async, NULL, NULL);
+		struct spw_advice advice;
+		double start, took;
+
+		add(a, UINT64_MAX, 1500e6, NULL);
+		fill(names[i], 1);
+		(void)ask(a, 1);	/* codecs get ready */
+		spw_advisor_free(a);
+		a = advisor(&async, NULL, NULL);
+		add(a, UINT64_MAX, 1500e6, NULL);
+		start = spw_trial_clock();
+		advice = ask(a, 1);
+		took = spw_trial_clock() - start;
+		printf("%s: %.0f us for the first answer, 64 MiB of it take "
+		       "%.0f\n", names[i], 1e6 * took, 64e6 *
+		       (advice.piece[0].expected.pack +
+			advice.piece[0].expected.write));
+		CHECK(took < 0.04 * 64 * (advice.piece[0].expected.pack +
+					  advice.piece[0].expected.write));
+		spw_advisor_free(a);
+	}
+}
+
 /* A pinned tier takes its codec or nothing, also a level that nobody else
  * would choose.
  */
@@ -317,7 +367,7 @@ test_weights(void)
 	struct spw_advisor *a = advisor(&async, NULL, NULL);
 	uint64_t quick, small;
 
-	add(a, UINT64_MAX, 200e6, NULL);
+	add(a, UINT64_MAX, 800e6, NULL);	/* raw is best by far */
 	fill("table", 1);
 	quick = ask(a, 1).piece[0].expected.stored;
 	spw_advisor_weigh(a, &archive);
@@ -383,7 +433,8 @@ test_seed(void)
 	fill("f32 field", 1);
 	advice = ask(a, 1);
 	spw_advisor_learn(a, &advice, 0, &(struct spw_observed){
-		.bytes = BLOCK, .stored = BLOCK / 3, .pack = 1e-3,
+		.bytes = BLOCK, .stored = advice.piece[0].expected.stored,
+		.pack = advice.piece[0].expected.pack,
 	});
 	CHECK(advice.tried && advice.piece[0].choice);
 	if (spw_advisor_save(a, &note) == -EOPNOTSUPP)
@@ -419,6 +470,8 @@ main(void)
 	test_slower();
 	test_tiers();
 	test_split();
+	test_full();
+	test_share();
 	test_pin();
 	test_plain();
 	test_weights();

@@ -341,6 +341,39 @@ test_blame(void)
 	spw_predict_free(p);
 }
 
+/* A file that gets easier to pack does so for choices that were seen long ago,
+ * too; but what stays whole does not.
+ */
+static void
+test_tide(void)
+{
+	struct spw_predictor *p = spw_predict_new(pool, CHOICES);
+	const struct spw_stream s = { 5, 77 };
+	struct spw_observed o = { .bytes = 1 << 20, .pack = 1e-3 };
+	const struct spw_costs *costs;
+
+	CHECK(p);
+	o.stored = o.bytes / 10 * 7;
+	spw_predict_learn(p, &s, 5, &o);
+	spw_predict_learn(p, &s, 6, &o);
+	o.stored = o.bytes;
+	spw_predict_learn(p, &s, 7, &o);
+	o.stored = o.bytes / 10 * 3;
+	for (int i = 0; i < 12; i++)
+		spw_predict_learn(p, &s, 5, &o);
+	costs = spw_predict_costs(p, &s);
+	printf("easier: %.0f, seen long ago %.0f, whole %.0f\n",
+	       costs->stored[5], costs->stored[6], costs->stored[7]);
+	CHECK(costs->stored[6] < 0.4 * SPW_QUANTUM);
+	CHECK(costs->stored[7] > 0.97 * SPW_QUANTUM);
+	o.stored = o.bytes / 10 * 7;
+	for (int i = 0; i < 12; i++)
+		spw_predict_learn(p, &s, 5, &o);
+	CHECK(fabs(spw_predict_costs(p, &s)->stored[6] - 0.7 * SPW_QUANTUM) <
+	      0.1 * SPW_QUANTUM);
+	spw_predict_free(p);
+}
+
 /* Of a class that shrinks and takes its time, a stream that does not shrink: it
  * takes what others take that do not, whatever a short sample took.
  */
@@ -456,6 +489,7 @@ main(void)
 	test_change();
 	test_stream();
 	test_blame();
+	test_tide();
 	test_whole();
 	test_nonsense();
 	test_rate();
