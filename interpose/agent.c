@@ -164,7 +164,7 @@ look_at_lock(const struct spw_map *map)
 	if (fd < 0)
 		return fd == -ENOENT ? -ESTALE : fd;
 	r = spw_sys_fstat(fd, &st);
-	if (r == 0 && st.st_ino != map->ino)
+	if (r == 0 && !spw_seg_is(map, &st))
 		r = -ESTALE;
 	if (r == 0)
 		r = spw_sys_fcntl(fd, F_OFD_GETLK, (long)&lock);

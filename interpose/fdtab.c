@@ -465,7 +465,7 @@ holds_bytes(const struct spw_file *f)
  * home before.
  */
 static void
-wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd)
+wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd, int fd)
 {
 	struct spw_file *f = &me->map->files[ofd->file];
 	int64_t until;
@@ -474,7 +474,7 @@ wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd)
 	    atomic_load(&f->opens) > 1 || atomic_load(&ofd->refs) > 1)
 		return;
 	if (atomic_load(&spw_front.apart) ||	/* no path would lead there */
-	    spw_own_is(me, ofd->file)) {
+	    spw_own_is(me, ofd->file, fd)) {
 		(void)spw_gate_settle(me, ofd->file);	/* close tells */
 		return;
 	}
@@ -501,7 +501,7 @@ spw_fdtab_closing(int fd)
 	me = ofd ? spw_front_me() : NULL;
 	if (!me)
 		return 0;
-	wait_until_secured(me, &me->map->ofds[ofd - 1]);
+	wait_until_secured(me, &me->map->ofds[ofd - 1], fd);
 	err = spw_ofd_error(me->map, &me->map->ofds[ofd - 1]);
 	(void)spw_proc_set_fd(me, spw_front.proc, fd, 0);
 	spw_ofd_unref(me, ofd - 1);

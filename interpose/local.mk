@@ -5,6 +5,8 @@ interpose_sources = \
 	interpose/agent.c \
 	interpose/agent.h \
 	interpose/api.c \
+	interpose/changed.c \
+	interpose/changed.h \
 	interpose/confine.c \
 	interpose/deep.c \
 	interpose/deep.h \

@@ -8,9 +8,9 @@
  * own. So before such a change the file is brought home; and one with set-id
  * bits is the kernel's.
  */
+#include "interpose/changed.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
-#include "interpose/stat.h"
 #include "shm/sys.h"
 
 struct object {				/* path NULL: dir is the file */
@@ -92,25 +92,10 @@ before_mode(const struct object *o, mode_t mode)
 		bring_home(file);
 }
 
-/* A drain under way makes the file's ctime its own: the program's change is
- * noted here. */
 static int
-after_mode(const struct object *o, int r)
+after(const struct object *o, int r)
 {
-	const char *path = o->path ? o->path : "";
-	int flags = o->flags | (o->path ? 0 : AT_EMPTY_PATH);
-	uint32_t file = SPW_NONE;
-	int err = errno;
-	struct stat st;
-
-	if (r == 0 && spw_front_look() &&
-	    spw_sys_fstatat(o->dir, path, &st, flags) == 0)
-		file = spw_sight_find(&st);
-	if (file != SPW_NONE)
-		spw_file_note_ctime(&spw_front.map.files[file],
-				    spw_nanoseconds(&st.st_ctim));
-	errno = err;
-	return r;
+	return spw_changed(o->dir, o->path, o->flags, r);
 }
 
 SPW_WRAP int
@@ -119,7 +104,7 @@ chmod(const char *path, mode_t mode)
 	struct object o = { AT_FDCWD, 0, path };
 
 	before_mode(&o, mode);
-	return after_mode(&o, REAL(chmod)(path, mode));
+	return after(&o, REAL(chmod)(path, mode));
 }
 
 SPW_WRAP int
@@ -128,7 +113,7 @@ lchmod(const char *path, mode_t mode)
 	struct object o = { AT_FDCWD, AT_SYMLINK_NOFOLLOW, path };
 
 	before_mode(&o, mode);
-	return after_mode(&o, REAL(lchmod)(path, mode));
+	return after(&o, REAL(lchmod)(path, mode));
 }
 
 SPW_WRAP int
@@ -137,7 +122,7 @@ fchmod(int fd, mode_t mode)
 	struct object o = { fd, 0, NULL };
 
 	before_mode(&o, mode);
-	return after_mode(&o, REAL(fchmod)(fd, mode));
+	return after(&o, REAL(fchmod)(fd, mode));
 }
 
 SPW_WRAP int
@@ -146,7 +131,7 @@ fchmodat(int dir, const char *path, mode_t mode, int flags)
 	struct object o = { dir, flags, path };
 
 	before_mode(&o, mode);
-	return after_mode(&o, REAL(fchmodat)(dir, path, mode, flags));
+	return after(&o, REAL(fchmodat)(dir, path, mode, flags));
 }
 
 /* All but the user's own: capabilities, access lists, labels. */
@@ -163,22 +148,27 @@ SPW_WRAP int
 setxattr(const char *path, const char *name, const void *value, size_t n,
 	 int flags)
 {
-	before_xattr(&(struct object){ AT_FDCWD, 0, path }, name);
-	return REAL(setxattr)(path, name, value, n, flags);
+	struct object o = { AT_FDCWD, 0, path };
+
+	before_xattr(&o, name);
+	return after(&o, REAL(setxattr)(path, name, value, n, flags));
 }
 
 SPW_WRAP int
 lsetxattr(const char *path, const char *name, const void *value, size_t n,
 	  int flags)
 {
-	before_xattr(&(struct object){ AT_FDCWD, AT_SYMLINK_NOFOLLOW, path },
-		     name);
-	return REAL(lsetxattr)(path, name, value, n, flags);
+	struct object o = { AT_FDCWD, AT_SYMLINK_NOFOLLOW, path };
+
+	before_xattr(&o, name);
+	return after(&o, REAL(lsetxattr)(path, name, value, n, flags));
 }
 
 SPW_WRAP int
 fsetxattr(int fd, const char *name, const void *value, size_t n, int flags)
 {
-	before_xattr(&(struct object){ fd, 0, NULL }, name);
-	return REAL(fsetxattr)(fd, name, value, n, flags);
+	struct object o = { fd, 0, NULL };
+
+	before_xattr(&o, name);
+	return after(&o, REAL(fsetxattr)(fd, name, value, n, flags));
 }

@@ -8,6 +8,7 @@
  * nor opener need not be written at all. The result is always the real
  * call's.
  */
+#include "interpose/changed.h"
 #include "interpose/leave.h"
 #include "interpose/named.h"
 #include "interpose/real.h"
@@ -16,6 +17,14 @@
 #include "shm/text.h"
 
 enum phase { PLANNED, DONE, CANCELLED };
+
+/* A name more or less moves the file's ctime, whatever it is called now. */
+static void
+note_change(const struct spw_named *n)
+{
+	if (n->fd >= 0)
+		(void)spw_changed(n->fd, NULL, 0, 0);
+}
 
 struct step {				/* one file or directory moves */
 	struct spw_named *n;
@@ -158,6 +167,14 @@ plan(const struct rename *c, struct spw_named *from, struct spw_named *to,
 	return n;
 }
 
+/* Two names of one file: nothing is done. */
+static bool
+is_same(const struct spw_named *from, const struct spw_named *to)
+{
+	return from->fd >= 0 && to->fd >= 0 && from->file == to->file &&
+	       from->file != SPW_NONE;
+}
+
 static int
 carry_out(struct spw_me *me, const struct rename *c, struct spw_named *from,
 	  struct spw_named *to, int (*real)(const struct rename *))
@@ -181,6 +198,10 @@ carry_out(struct spw_me *me, const struct rename *c, struct spw_named *from,
 	move_all(me, steps, n, r == 0 ? DONE : CANCELLED);
 	if (r == 0 && replaces)
 		spw_named_left(me, to);
+	if (r == 0 && !is_same(from, to)) {
+		note_change(from);
+		note_change(to);
+	}
 	errno = err;
 	return r;
 }
@@ -282,6 +303,7 @@ linked(int dir, const char *to, int r)
 	me = spw_front_me();
 	if (me)
 		(void)spw_name_add(me, n.file, n.gen, n.path);
+	note_change(&n);
 	spw_named_drop(&n);
 	return r;
 }
@@ -323,6 +345,8 @@ unlink_like(const struct removal *c, int (*real)(const struct removal *))
 	err = errno;
 	if (me && r == 0)
 		spw_named_left(me, &n);
+	if (r == 0)
+		note_change(&n);
 	spw_named_drop(&n);
 	errno = err;
 	return r;

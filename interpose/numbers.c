@@ -143,6 +143,8 @@ attributes(long nr, const long *a, long *ret)
 	switch (nr) {
 #ifdef SYS_chmod
 	case SYS_chmod: *ret = chmod(P(0), (mode_t)a[1]); break;
+	case SYS_chown: *ret = chown(P(0), U(1), U(2)); break;
+	case SYS_lchown: *ret = lchown(P(0), U(1), U(2)); break;
 	case SYS_utime: *ret = utime(P(0), P(1)); break;
 	case SYS_utimes: *ret = utimes(P(0), P(1)); break;
 	case SYS_futimesat: *ret = futimesat(I(0), P(1), P(2)); break;
@@ -151,6 +153,13 @@ attributes(long nr, const long *a, long *ret)
 	case SYS_fchmodat:
 		*ret = fchmodat(I(0), P(1), (mode_t)a[2], 0);
 		break;
+	case SYS_fchown: *ret = fchown(I(0), U(1), U(2)); break;
+	case SYS_fchownat:
+		*ret = fchownat(I(0), P(1), U(2), U(3), I(4));
+		break;
+	case SYS_removexattr: *ret = removexattr(P(0), P(1)); break;
+	case SYS_lremovexattr: *ret = lremovexattr(P(0), P(1)); break;
+	case SYS_fremovexattr: *ret = fremovexattr(I(0), P(1)); break;
 	case SYS_setxattr:
 		*ret = setxattr(P(0), P(1), P(2), N(3), I(4));
 		break;

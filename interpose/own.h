@@ -6,7 +6,7 @@
 #include "interpose/front.h"
 
 /* Whether the file begins like those that they read without being asked for
- * one by name. For the last who has it open, of what is in memory. */
-bool spw_own_is(struct spw_me *me, uint32_t file);
+ * one by name, or cannot be read. For the last who has it open, as fd. */
+bool spw_own_is(struct spw_me *me, uint32_t file, int fd);
 
 #endif

@@ -38,7 +38,8 @@
 	R(futimesat) R(futimens) R(utimensat) R(rename) R(renameat) \
 	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat) \
 	R(chmod) R(lchmod) R(fchmod) R(fchmodat) R(setxattr) R(lsetxattr) \
-	R(fsetxattr) R(fts_read) R(fts_children) R(ftw) R(nftw) \
+	R(fsetxattr) R(chown) R(lchown) R(fchown) R(fchownat) R(removexattr) \
+	R(lremovexattr) R(fremovexattr) R(fts_read) R(fts_children) R(ftw) R(nftw) \
 	R(backtrace_symbols_fd) R(login_tty) R(updwtmp) R(updwtmpx) \
 	R(utmpname) R(utmpxname)
 

@@ -124,7 +124,7 @@ end(struct mark *m, int r)
 		atomic_fetch_and(&m->f->flags, ~(uint32_t)SPW_FILE_TIMES);
 	if (look_at(m, &st) < 0)
 		return r;
-	spw_file_note_ctime(m->f, spw_nanoseconds(&st.st_ctim));
+	spw_file_move_ctime(m->f, spw_nanoseconds(&st.st_ctim));
 	if (!m->omit && !m->too_far)
 		adopt(m, &st);
 	return r;

@@ -127,19 +127,26 @@ spw_file_is_drained_at(const struct spw_file *f, int64_t ctime)
 	return ours == ctime || ours == SPW_CTIME_MOVES;
 }
 
+/* The kernel's ctime after a change by the program. Our drain may have moved
+ * it on in between: then it is a moment late, and not lost. */
+static inline void
+spw_file_move_ctime(struct spw_file *f, int64_t ctime)
+{
+	int64_t known = atomic_load(&f->set_ctime);
+
+	while (known < ctime &&
+	       !atomic_compare_exchange_weak(&f->set_ctime, &known, ctime))
+		;
+}
+
 /* The kernel's ctime before a change of ours: if it is not the one that our
  * last write left, somebody else changed the file and the program may know
  * of it. */
 static inline void
 spw_file_note_ctime(struct spw_file *f, int64_t ctime)
 {
-	int64_t known = atomic_load(&f->set_ctime);
-
-	if (ctime == atomic_load(&f->home_ctime))
-		return;
-	while (known < ctime &&
-	       !atomic_compare_exchange_weak(&f->set_ctime, &known, ctime))
-		;
+	if (ctime != atomic_load(&f->home_ctime))
+		spw_file_move_ctime(f, ctime);
 }
 
 static inline void

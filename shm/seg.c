@@ -376,7 +376,7 @@ open_again(const struct spw_map *map)
 	if (fd < 0)
 		return fd;
 	r = spw_sys_fstat(fd, &st);
-	if (r == 0 && st.st_ino == map->ino)
+	if (r == 0 && spw_seg_is(map, &st))
 		return fd;
 	spw_sys_close(fd);
 	return r < 0 ? r : -ESTALE;
@@ -671,6 +671,7 @@ publish(struct spw_map *map, int fd)
 
 	if (r < 0)
 		return r;
+	map->dev = st.st_dev;
 	map->ino = st.st_ino;
 	return spw_seg_link(fd, map->path);
 }
@@ -704,7 +705,7 @@ spw_seg_create(const struct spw_seg_request *req, struct spw_map *ret_map)
 }
 
 static int
-check(int fd, struct spw_seg_fixed *ret_fixed, uint64_t *ret_ino)
+check(int fd, struct spw_seg_fixed *ret_fixed, struct spw_map *ret_map)
 {
 	struct spw_seg head;
 	struct stat st;
@@ -732,7 +733,8 @@ check(int fd, struct spw_seg_fixed *ret_fixed, uint64_t *ret_ino)
 	if (!spw_seg_is_of_boot(head.fixed.boot_id))
 		return -ESTALE;
 	*ret_fixed = head.fixed;
-	*ret_ino = st.st_ino;
+	ret_map->dev = st.st_dev;
+	ret_map->ino = st.st_ino;
 	return 0;
 }
 
@@ -750,7 +752,7 @@ spw_seg_attach(const char *path, struct spw_map *ret_map)
 		return fd == -ELOOP ? -EPERM : fd;
 	spw_text_init(&t, map.path, sizeof(map.path));
 	spw_text_put(&t, path);
-	r = t.cut ? -ENAMETOOLONG : check(fd, &fixed, &map.ino);
+	r = t.cut ? -ENAMETOOLONG : check(fd, &fixed, &map);
 	if (r == 0)
 		r = map_file(fd, fixed.size, &base);
 	spw_sys_close(fd);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "shm/layout.h"
 #include "shm/spin.h"
@@ -35,7 +36,7 @@ struct spw_map {			/* this process's mapping */
 	uint32_t fpart_shift;		/* fbucket -> bit of seg.findexed */
 	uint32_t tick_shift;		/* bytes moved -> ticks, see used.h */
 	struct spw_seg_fixed fixed;	/* as it was checked */
-	uint64_t ino;			/* of the segment file */
+	uint64_t dev, ino;		/* of the segment file */
 	struct spw_claims *claims;	/* shm/claims.h; NULL: not yet */
 	_Atomic uint64_t mapped[1024];	/* bit: 64 slots this process touched */
 	char path[SPW_SEG_PATH_MAX];
@@ -109,6 +110,14 @@ int spw_seg_attach(const char *path, struct spw_map *ret_map);
 
 /* For the command only: the front never unmaps. */
 void spw_seg_detach(struct spw_map *map);
+
+/* Whether that is the segment's file: on another file system, mounted in its
+ * place, one may have the same number. The mapping keeps the number taken. */
+static inline bool
+spw_seg_is(const struct spw_map *map, const struct stat *st)
+{
+	return st->st_ino == map->ino && st->st_dev == map->dev;
+}
 
 /* Reserves memory for more items of a pool, at most limit at a time; 0 when
  * there are more now. -ENOSPC: all are in use, or the file system is full. */

@@ -52,6 +52,7 @@ tests_units = \
 	tests/unit-replay \
 	tests/unit-seed \
 	tests/unit-seen \
+	tests/unit-seg-name \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
 	tests/unit-stdio-random

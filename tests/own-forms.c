@@ -114,6 +114,21 @@ case_objects(void)
 	load("./missing");
 }
 
+/* One whose first bytes are in memory no more when it is closed. */
+static void
+case_evicted(void)
+{
+	static char bytes[1 << 20];
+	int fd;
+
+	NEED(getenv("OBJECT") != NULL);
+	copy(getenv("OBJECT"), "found.module", &fd);
+	for (int i = 0; i < 12; i++)
+		NEED(write(fd, bytes, sizeof(bytes)) == sizeof(bytes));
+	NEED(close(fd) == 0);
+	load("found.module");
+}
+
 /* A time zone of one kind of time, as zic writes it. */
 static void
 case_zone(void)
@@ -141,7 +156,8 @@ main(int argc, char **argv)
 {
 	static const struct form forms[] = {
 		{ "mounts", case_mounts }, { "logins", case_logins },
-		{ "objects", case_objects }, { "zone", case_zone },
+		{ "objects", case_objects }, { "evicted", case_evicted },
+		{ "zone", case_zone },
 		{ 0 },
 	};
 

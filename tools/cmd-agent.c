@@ -89,7 +89,7 @@ is_deleted(const struct spw_map *map)
 {
 	struct stat st;
 
-	return stat(map->path, &st) < 0 || st.st_ino != map->ino;
+	return stat(map->path, &st) < 0 || !spw_seg_is(map, &st);
 }
 
 /* What fails stays dirty and is tried again every second, for as long as it

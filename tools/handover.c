@@ -27,7 +27,7 @@ is_gone(const struct spw_map *map)
 
 	return spw_sys_fstatat(AT_FDCWD, map->path, &st,
 			       AT_SYMLINK_NOFOLLOW) < 0 ||
-	       st.st_ino != map->ino;
+	       !spw_seg_is(map, &st);
 }
 
 /* Whoever is last removes it: we look after we stopped draining, others look
