@@ -70,6 +70,7 @@ planner_sources = \
 	planner/release.c \
 	planner/replay-list.c \
 	planner/replay-parts.h \
+	planner/replay-tier.c \
 	planner/replay.c \
 	planner/replay.h \
 	planner/runs.c \
