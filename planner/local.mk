@@ -21,6 +21,8 @@ planner_sources = \
 	planner/await.c \
 	planner/away.c \
 	planner/away.h \
+	planner/beside.c \
+	planner/beside.h \
 	planner/bring.c \
 	planner/buffer.c \
 	planner/buffer.h \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "planner/beside.h"
 #include "planner/notes.h"
 #include "planner/replay-parts.h"
 #include "shm/failpoint.h"
@@ -14,7 +15,8 @@
 #include "tiers/apart.h"
 
 /* The drainer says once a second that it is at work, and the disk may hear of
- * it later than of its writes. */
+ * it later than of its writes. Only for changes by others: what the job itself
+ * brought home after it had lost a tier is told by a note (notes.c). */
 #define SLACK_NS	INT64_C(30000000000)
 #define STAMP_MS	1000
 
@@ -373,6 +375,8 @@ spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		f->err = drop_all(&b, false);	/* home before we came */
 	else
 		f->err = b.fd < 0 ? b.fd : bring(&b, force);
+	if (b.fd >= 0 && f->err == 0)
+		(void)spw_beside_set(b.fd, r->owner, 0);	/* of no use */
 	if (b.fd >= 0)
 		spw_sys_close(b.fd);
 	return f->err;
