@@ -21,6 +21,8 @@ planner_sources = \
 	planner/await.c \
 	planner/away.c \
 	planner/away.h \
+	planner/beside.c \
+	planner/beside.h \
 	planner/bring.c \
 	planner/buffer.c \
 	planner/buffer.h \
@@ -70,6 +72,7 @@ planner_sources = \
 	planner/release.c \
 	planner/replay-list.c \
 	planner/replay-parts.h \
+	planner/replay-tier.c \
 	planner/replay.c \
 	planner/replay.h \
 	planner/runs.c \

@@ -12,8 +12,8 @@
  *
  * Home is durable before it says so, and says so durably. The line goes when
  * the objects have gone; if that is never, it stays, and does no harm: no
- * share has its name again. A home without such attributes says nothing, and
- * recover has to rely on times (replay.c).
+ * share has its name again. For a home without such attributes a file beside
+ * it says it (beside.h); times could not tell what is older (replay.c).
  */
 #include "planner/notes.h"
 
@@ -24,6 +24,7 @@
 
 #include "planner/aside.h"
 #include "planner/attr.h"
+#include "planner/beside.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -70,7 +71,7 @@ spw_note_read(int fd, const char *share)
 	char text[TEXT], *next, *line;
 
 	if (read_text(fd, text) <= 0)
-		return 0;
+		return spw_beside_get(fd, share);
 	line = find_line(text, share, &next);
 	return line ? strtoull(line + strlen(share), NULL, 10) : 0;
 }
@@ -113,6 +114,8 @@ write_note(void *arg)
 
 	if (r == 0)
 		r = change_line(w);
+	if (r == -EOPNOTSUPP)
+		r = spw_beside_set(w->fd, w->share, w->number);
 	SPW_FAILPOINT("note-written");
 	return r == 0 ? sync_file(w->fd) : r;
 }
@@ -157,7 +160,7 @@ spw_notes_tend(struct spw_drainer *d, uint32_t file, uint64_t seq)
 	if (due)
 		spw_file_flag(f, SPW_FILE_NOTED);
 	r = spw_aside_call(d->aside, f->dev, write_note, &w, sizeof(w), NULL);
-	if (due && (r == 0 || r == -EOPNOTSUPP))
+	if (due && r == 0)
 		h->note = w.number;
 	if (!due && (r == 0 || r == -ENODATA)) {
 		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_NOTED);

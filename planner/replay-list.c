@@ -8,6 +8,7 @@
 #include "planner/replay-parts.h"
 #include "shm/sys.h"
 #include "shm/util.h"
+#include "tiers/apart.h"
 #include "tiers/codec.h"
 
 enum {
@@ -190,27 +191,6 @@ sort(struct spw_replay *r)
 		count_file(r, &r->files[i]);
 }
 
-static void
-note_alive(struct spw_replay *r, const struct spw_tier *t)
-{
-	struct stat st;
-
-	if (t->lock >= 0 && spw_sys_fstat(t->lock, &st) == 0)
-		r->alive = SPW_MAX(r->alive, spw_nanoseconds(&st.st_mtim));
-}
-
-/* Never back: what the owner did counts as well, if the clock has been set. */
-void
-spw_replay_stamp(struct spw_replay *r)
-{
-	if (spw_file_time() < r->alive)
-		return;
-	for (unsigned i = 0; i < r->ntiers; i++)
-		if (r->tier[i]->lock >= 0)
-			(void)spw_syscall(SYS_utimensat, r->tier[i]->lock, 0,
-					  0, 0, 0, 0);
-}
-
 static int
 open_places(struct spw_replay *r, const struct spw_replay_place *places,
 	    unsigned n)
@@ -222,13 +202,9 @@ open_places(struct spw_replay *r, const struct spw_replay_place *places,
 
 	for (unsigned i = 0; i < n; i++) {
 		setup.place = places[i].place;
-		err = places[i].ops->open(&setup, &r->tier[r->ntiers]);
-		if (err == -ENOENT)
-			continue;
-		if (err < 0)
+		err = spw_replay_open_tier(r, &places[i], &setup);
+		if (err < 0 && err != -ENOENT)
 			return err;
-		r->place[r->ntiers] = places[i].place;
-		note_alive(r, r->tier[r->ntiers++]);
 	}
 	return r->ntiers ? 0 : -ENOENT;
 }
@@ -241,7 +217,7 @@ list_all(struct spw_replay *r)
 	for (uint32_t i = 0; i < r->ntiers && err == 0; i++) {
 		struct lister l = { r, i };
 
-		err = r->tier[i]->ops->list(r->tier[i], found, &l);
+		err = spw_replay_list_tier(r, i, found, &l);
 	}
 	return err;
 }
@@ -250,11 +226,12 @@ static int
 prepare(struct spw_replay *r)
 {
 	r->hash = malloc(HASH * sizeof(*r->hash));
-	r->stored = aligned_alloc(SPW_TIER_ALIGN, spw_replay_bound());
 	r->raw = aligned_alloc(SPW_TIER_ALIGN, SPW_OBJECT_MAX);
-	if (!r->hash || !r->stored || !r->raw)
+	if (!r->hash || !r->raw || spw_replay_buffers(r) < 0)
 		return -ENOMEM;
 	memset(r->hash, 0xff, HASH * sizeof(*r->hash));
+	if (spw_bell_new(NULL, NULL, &r->bell) < 0)
+		return -ENOMEM;
 	return spw_packer_new(&r->packer);
 }
 
@@ -265,11 +242,14 @@ release(struct spw_replay *r)
 		free(r->objects[i].where);
 	for (uint32_t i = 0; i < r->nfiles; i++)
 		free(r->files[i].path);
+	if (!r->hung)
+		spw_bell_free(r->bell);
 	spw_packer_free(r->packer);
 	free(r->objects);
 	free(r->files);
 	free(r->hash);
 	free(r->stored);
+	free(r->move);
 	free(r->raw);
 	free(r);
 }
@@ -297,8 +277,7 @@ spw_replay_open(const struct spw_replay_place *places, unsigned n,
 		err = list_all(r);
 	if (err < 0) {
 		while (r->ntiers--)
-			(void)r->tier[r->ntiers]->ops->close(
-				r->tier[r->ntiers], false);
+			(void)spw_replay_close_tier(r, r->ntiers, false);
 		release(r);
 		return err;
 	}
@@ -311,8 +290,20 @@ bool
 spw_replay_is_unlocked(const struct spw_replay *r)
 {
 	for (unsigned i = 0; i < r->ntiers; i++)
-		if (r->tier[i]->unlocked)
+		if (spw_apart_is_unlocked(r->tier[i]))
 			return true;
+	return false;
+}
+
+bool
+spw_replay_stalls(const struct spw_replay *r, char *buf, size_t size)
+{
+	for (unsigned i = 0; i < r->ntiers; i++)
+		if (r->stalled[i]) {
+			snprintf(buf, size, "tier %s, %s",
+				 spw_apart_kind(r->tier[i]), r->place[i]);
+			return true;
+		}
 	return false;
 }
 
@@ -340,8 +331,7 @@ spw_replay_close(struct spw_replay *r, bool tidy)
 	int err = 0;
 
 	for (unsigned i = 0; i < r->ntiers; i++) {
-		struct spw_tier *t = r->tier[i];
-		int e = t->ops->close(t, tidy && is_empty(r, i));
+		int e = spw_replay_close_tier(r, i, tidy && is_empty(r, i));
 
 		err = err ? err : e;
 	}

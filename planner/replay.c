@@ -6,14 +6,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "planner/beside.h"
 #include "planner/notes.h"
 #include "planner/replay-parts.h"
 #include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "shm/util.h"
+#include "tiers/apart.h"
 
 /* The drainer says once a second that it is at work, and the disk may hear of
- * it later than of its writes. */
+ * it later than of its writes. Only for changes by others: what the job itself
+ * brought home after it had lost a tier is told by a note (notes.c). */
 #define SLACK_NS	INT64_C(30000000000)
 #define STAMP_MS	1000
 
@@ -30,19 +33,12 @@ struct bringing {			/* one file on its way home */
 static int
 read_stored(struct spw_replay *r, const struct spw_replay_object *o)
 {
-	struct spw_tier *t = r->tier[o->tier];
 	struct spw_transfer x = {
 		.up = true, .place = o->place, .len = o->len,
-		.buf = r->stored,
 	};
-	int err;
 
-	if (o->len > spw_replay_bound())
-		return -EBADMSG;
-	err = t->ops->submit(t, &x);
-	if (err < 0)
-		return err;
-	return t->ops->reap(t, true) ? x.err : -EIO;
+	return o->len > spw_replay_bound() ? -EBADMSG
+	       : spw_replay_move(r, o->tier, &x);
 }
 
 /* The object with all of its bytes, in r->raw. */
@@ -166,28 +162,19 @@ finish(struct bringing *b)
 	return (int)spw_syscall(SYS_fsync, b->fd, 0, 0, 0, 0, 0);
 }
 
+/* Those that have objects of the file. */
 static int
-sync_tiers(struct spw_replay *r)
+sync_tiers(const struct bringing *b)
 {
+	const struct spw_replay_object *o = &b->r->objects[b->f->first];
+	bool has[SPW_TIERS_MAX] = { false };
 	int err = 0;
 
-	for (unsigned i = 0; i < r->ntiers && err == 0; i++)
-		err = r->tier[i]->ops->sync(r->tier[i]);
+	for (uint32_t i = 0; i < b->f->n; i++)
+		has[o[i].tier] = true;
+	for (unsigned i = 0; i < b->r->ntiers && err == 0; i++)
+		err = has[i] ? spw_replay_sync(b->r, i) : 0;
 	return err;
-}
-
-static int
-put(struct spw_tier *t, struct spw_replay *r, size_t len, uint64_t *ret_place)
-{
-	struct spw_transfer x = { .buf = r->stored, .len = len };
-	int err = t->ops->submit(t, &x);
-
-	if (err < 0)
-		return err;
-	if (!t->ops->reap(t, true))
-		return -EIO;
-	*ret_place = x.place;
-	return x.err;
 }
 
 /* Puts the mark that says: home up to here. */
@@ -206,30 +193,23 @@ put_mark(struct bringing *b, struct spw_replay_object *ret_mark)
 
 	/* One that lasts as long as what it speaks of. */
 	for (uint32_t i = 0; i < 2 * r->ntiers && err < 0; i++) {
-		struct spw_tier *t = r->tier[i % r->ntiers];
+		uint32_t tier = i % r->ntiers;
+		struct spw_transfer x = { 0 };
 		int64_t n;
 
-		if (t->durable != (i < r->ntiers))
+		if (spw_apart_is_durable(r->tier[tier]) != (i < r->ntiers))
 			continue;
 		n = spw_object_encode(r->packer, &o, NULL, r->stored,
 				      spw_replay_bound(), r->raw);
 		if (n < 0)
 			return (int)n;
-		ret_mark->tier = i % r->ntiers;
-		err = put(t, r, (size_t)n, &ret_mark->place);
+		x.len = (size_t)n;
+		err = spw_replay_move(r, tier, &x);
 		if (err == 0)
-			err = t->ops->sync(t);
+			err = spw_replay_sync(r, tier);
+		ret_mark->tier = tier;
+		ret_mark->place = x.place;
 	}
-	return err;
-}
-
-int
-spw_replay_drop(struct spw_replay *r, struct spw_replay_object *o)
-{
-	struct spw_tier *t = r->tier[o->tier];
-	int err = o->gone ? 0 : t->ops->drop(t, o->place);
-
-	o->gone = o->gone || err == 0;
 	return err;
 }
 
@@ -248,11 +228,11 @@ drop_all(struct bringing *b, bool each)
 				continue;
 			err = spw_replay_drop(b->r, o);
 			if (err == 0 && each)
-				err = sync_tiers(b->r);
+				err = sync_tiers(b);
 			SPW_FAILPOINT("replay-dropped");
 		}
 		if (err == 0)
-			err = sync_tiers(b->r);
+			err = sync_tiers(b);
 	}
 	return err;
 }
@@ -283,7 +263,7 @@ let_go(struct bringing *b)
 	err = drop_all(b, false);
 	if (err == 0)
 		err = spw_replay_drop(b->r, &mark);
-	return err ? err : sync_tiers(b->r);
+	return err ? err : spw_replay_sync(b->r, mark.tier);
 }
 
 int
@@ -395,6 +375,8 @@ spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		f->err = drop_all(&b, false);	/* home before we came */
 	else
 		f->err = b.fd < 0 ? b.fd : bring(&b, force);
+	if (b.fd >= 0 && f->err == 0)
+		(void)spw_beside_set(b.fd, r->owner, 0);	/* of no use */
 	if (b.fd >= 0)
 		spw_sys_close(b.fd);
 	return f->err;

@@ -53,7 +53,9 @@ struct spw_replay {
 	char owner[256];
 	bool look_only;
 	unsigned ntiers;
-	struct spw_tier *tier[SPW_TIERS_MAX];
+	struct spw_bell *bell;
+	struct spw_apart *tier[SPW_TIERS_MAX];
+	bool stalled[SPW_TIERS_MAX];	/* nothing is wanted of it any more */
 	const char *place[SPW_TIERS_MAX];
 	int64_t alive;			/* ns: when the owner was last at work */
 	struct spw_replay_object *objects;	/* by file and order */
@@ -68,11 +70,13 @@ struct spw_replay {
 	uint64_t search_left;		/* names, for files that moved away */
 	struct spw_packer *packer;
 	uint8_t *stored, *raw;
+	struct spw_transfer *move;	/* of what is stored */
+	bool hung;			/* somebody waits for a tier for good */
 };
 
 /* Opens all shares of an owner and lists them. -ENOENT: there is none;
- * -EBUSY: it lives, or another recovery has it; look_only disturbs nobody.
- * places must stay. */
+ * -EBUSY: it lives, or another recovery has it; -ETIMEDOUT: a tier does not
+ * answer; look_only disturbs nobody. places must stay. */
 int spw_replay_open(const struct spw_replay_place *places, unsigned n,
 		    const char *owner, bool look_only,
 		    struct spw_replay **ret);
@@ -92,7 +96,8 @@ void spw_replay_check(struct spw_replay *r, struct spw_replay_object *o);
  * Brings a file home and lets go of its objects. -EEXIST: the file was
  * changed by somebody later, and force is not given; -ENOENT: it is not
  * found; -EBADMSG: what is damaged is not home and stays, the rest is;
- * others as they come, and nothing is let go of.
+ * -ETIMEDOUT: a tier that has some of it does not answer; others as they come,
+ * and nothing is let go of.
  */
 int spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		     const struct spw_replay_step *step);
@@ -111,8 +116,12 @@ void spw_replay_look_home(struct spw_replay *r);
 int spw_replay_stage_out(struct spw_replay *r, int fd, struct spw_stub *s,
 			 bool force, const struct spw_replay_step *step);
 
-/* Lets go of one object, durably by the time of close. */
+/* Lets go of one object; sync tells whether that could be done. */
 int spw_replay_drop(struct spw_replay *r, struct spw_replay_object *o);
+int spw_replay_sync(struct spw_replay *r, uint32_t tier);
+
+/* Which tier does not answer, for messages; false: all do. */
+bool spw_replay_stalls(const struct spw_replay *r, char *buf, size_t size);
 
 /* Whether anything is left in it that is not home. */
 bool spw_replay_is_needed(const struct spw_replay *r);

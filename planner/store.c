@@ -20,6 +20,7 @@ enum {
 	RAW_MAX = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE,
 	BUSY_MS = 10000, BUSY_US = 2000,	/* how long, between looks */
 	PATIENCE = 4,			/* times the queue of the best tier */
+	DRY_MS = 1000,			/* no room could be made */
 };
 
 static const uint8_t codec_of_pin[SPW_PINS] = {
@@ -372,10 +373,20 @@ has_room(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 	return space.capacity - space.used >= bytes;
 }
 
-bool
-spw_level_is_shunned(const struct spw_level *l)
+/* Nobody else takes anything, home included. */
+static bool
+is_last_resort(const struct spw_drainer *d, int64_t now)
 {
-	return l->deaf || l->read_err || l->shunned_until > spw_now_ms();
+	return d->dry_since && now - d->dry_since >= DRY_MS;
+}
+
+static bool
+is_shunned(const struct spw_drainer *d, const struct spw_level *l)
+{
+	int64_t now = spw_now_ms();
+
+	return l->deaf || l->shunned_until > now ||
+	       (l->read_err && !is_last_resort(d, now));
 }
 
 /* Why a tier does not take it; 0: it does. */
@@ -386,7 +397,7 @@ refuses(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 
 	if (durable && !spw_apart_is_durable(l->tier))
 		return SPW_WHY_SYNC;
-	if (spw_level_is_shunned(l))
+	if (is_shunned(d, l))
 		return SPW_WHY_SHUNNED;
 	return has_room(d, level, bytes) ? 0 : SPW_WHY_FULL;
 }
@@ -489,7 +500,7 @@ usable(struct spw_drainer *d, bool durable)
 	uint64_t tiers = 0;
 
 	for (uint32_t i = 0; i < s->nlevels; i++)
-		if (!spw_level_is_shunned(&s->level[i]) &&
+		if (!is_shunned(d, &s->level[i]) &&
 		    (!durable || spw_apart_is_durable(s->level[i].tier)))
 			tiers |= 1ull << i;
 	return tiers;

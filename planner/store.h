@@ -136,7 +136,8 @@ struct spw_level {			/* one of the tiers */
 	bool cleaning;			/* it is given nothing new */
 	bool unread;			/* not all that is there was found */
 	int read_err;			/* of the last read that was over; it
-					 * gets nothing new meanwhile */
+					 * gets nothing new meanwhile, if
+					 * anybody else takes it */
 	int64_t read_at;		/* ms; when it was last tried */
 	uint32_t tried;			/* the object, then */
 };
@@ -186,9 +187,6 @@ int spw_store_open(struct spw_drainer *d);
 
 /* Nothing is under way that it could not be closed for. */
 bool spw_store_is_quiet(const struct spw_drainer *d);
-
-/* It gets nothing new: it failed a moment ago, or does not answer. */
-bool spw_level_is_shunned(const struct spw_level *l);
 
 /* Closes them; the shares that hold nothing any more go. */
 void spw_store_close(struct spw_drainer *d);

@@ -359,6 +359,7 @@ tests_scripts = \
 	tests/recover-memory.sh \
 	tests/recover-moved.sh \
 	tests/recover-newer.sh \
+	tests/recover-stall-middle.sh \
 	tests/recover-stalled.sh \
 	tests/recover-tiers.sh \
 	tests/service-life.sh \

@@ -66,3 +66,12 @@ rm a
 without_a "$tiers" open:a write:a:1:0:64K:4K fsync:a "call:$scratch/one" \
 	write:b:5:0:4K:4K fsync:b write:a:2:0:64K:4K sleep:3000 fsync:a \
 	"save:a:$scratch/a" "call:$scratch/two"
+
+# The same where home has no extended attributes: a file beside it tells, and
+# goes with what it tells of.
+rm -f a b
+echo no-attributes=1 >>"$mount/.slowfs-control"
+without_a "$tiers" open:a write:a:1:0:64K:4K fsync:a "call:$scratch/one" \
+	write:b:5:0:4K:4K fsync:b write:a:2:0:64K:4K sleep:3000 fsync:a \
+	"save:a:$scratch/a" "call:$scratch/two"
+[ -z "$(ls -A | grep spillway)" ] || fail "left beside it: $(ls -A)"

@@ -213,6 +213,17 @@ count_bytes(int64_t n, int64_t *left)
 		*left -= n;
 }
 
+bool
+faults_have_attributes(void)
+{
+	bool have;
+
+	pthread_mutex_lock(&lock);
+	have = !knobs.no_attributes;
+	pthread_mutex_unlock(&lock);
+	return have;
+}
+
 int64_t
 faults_admit_bytes(int64_t n, const char *path)
 {

@@ -51,6 +51,9 @@ int64_t faults_admit_bytes(int64_t n, const char *path);
 /* Room for n bytes, all or nothing: 0 or a negative errno. */
 int faults_admit_space(int64_t n, const char *path);
 
+/* Are there extended attributes? */
+bool faults_have_attributes(void);
+
 /* Is this name not there? */
 bool faults_hide(const char *path);
 

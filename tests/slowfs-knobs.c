@@ -23,6 +23,7 @@ static const struct key {
 	NUMBER("enospc-after", enospc_after),
 	NUMBER("edquot-after", edquot_after),
 	NUMBER("eio-after", eio_after),
+	NUMBER("no-attributes", no_attributes),
 	PATTERN("only", only),
 	PATTERN("eio-write", eio_write),
 	PATTERN("eio-read", eio_read),

@@ -17,6 +17,7 @@
  *			the same for what changes names, sizes or times
  *	stall-statfs=PATTERN
  *			the same for statfs of the whole, if it fits "/"
+ *	no-attributes=1	there are no extended attributes
  *	vanish=PATTERN	such names are not there, and what is open below them
  *			is stale (ESTALE)
  *
@@ -47,6 +48,7 @@
 struct knobs {
 	int64_t bandwidth, latency, shorten;
 	int64_t enospc_after, edquot_after, eio_after;
+	int64_t no_attributes;
 	char only[PATTERN_SIZE];
 	char eio_write[PATTERN_SIZE];
 	char eio_read[PATTERN_SIZE];

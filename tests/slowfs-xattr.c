@@ -21,6 +21,8 @@ op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 		return;
 	}
 	r = gate(REQUEST_CHANGE, ino, NULL);
+	if (r == 0 && !faults_have_attributes())
+		r = -EOPNOTSUPP;
 	record_begin();
 	if (r == 0 && setxattr(p.s, name, value, size, flags) < 0)
 		r = -errno;
@@ -37,6 +39,8 @@ op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	int r;
 
 	r = gate(REQUEST_CHANGE, ino, NULL);
+	if (r == 0 && !faults_have_attributes())
+		r = -EOPNOTSUPP;
 	record_begin();
 	if (r == 0 && removexattr(p.s, name) < 0)
 		r = -errno;
@@ -64,6 +68,10 @@ op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	struct procname p = procname(fd_of(ino));
 	char buf[XATTR_SIZE_MAX];
 
+	if (!faults_have_attributes()) {
+		fuse_reply_err(req, EOPNOTSUPP);
+		return;
+	}
 	if (size > sizeof(buf))
 		size = sizeof(buf);
 	reply_xattr(req, getxattr(p.s, name, size ? buf : NULL, size), buf,

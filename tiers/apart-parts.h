@@ -62,6 +62,7 @@ struct spw_apart {
 	struct spw_tier_setup setup;	/* with words of its own */
 	struct spw_listing listing;
 	struct spw_tier *tier;		/* the thread's own */
+	int64_t alive;			/* ns; set by open */
 	unsigned moving;		/* transfers submitted; its own too, */
 	bool worked;			/* since it rested, */
 	struct spw_spin spin, expecting;	/* and these */

@@ -251,6 +251,31 @@ hear(void *arg, const struct spw_tier_found *f)
 	return r;
 }
 
+static void
+give_sign(void *arg)
+{
+	struct spw_apart *a = arg;
+
+	pthread_mutex_lock(&a->bell->lock);
+	a->sign = spw_now_ms();
+	pthread_mutex_unlock(&a->bell->lock);
+}
+
+static int
+open_tier(struct spw_apart *a)
+{
+	struct stat st;
+	int r;
+
+	a->setup.sign = give_sign;
+	a->setup.arg = a;
+	r = a->ops->open(&a->setup, &a->tier);
+	if (r == 0 && a->tier->lock >= 0 &&
+	    spw_sys_fstat(a->tier->lock, &st) == 0)
+		a->alive = spw_nanoseconds(&st.st_mtim);
+	return r;
+}
+
 static int
 carry_out(struct spw_apart *a, struct spw_order *o)
 {
@@ -260,7 +285,7 @@ carry_out(struct spw_apart *a, struct spw_order *o)
 			wait_for_some(a);
 	switch (o->what) {
 	case DO_OPEN:
-		return a->ops->open(&a->setup, &a->tier);
+		return open_tier(a);
 	case DO_DROP:
 		return drop(a, o->place);
 	case DO_STAMP:

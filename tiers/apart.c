@@ -229,6 +229,18 @@ spw_apart_is_durable(const struct spw_apart *a)
 	return a->tier->durable;
 }
 
+bool
+spw_apart_is_unlocked(const struct spw_apart *a)
+{
+	return a->tier->unlocked;
+}
+
+int64_t
+spw_apart_alive(const struct spw_apart *a)
+{
+	return a->alive;
+}
+
 const char *
 spw_apart_caution(const struct spw_apart *a)
 {

@@ -61,6 +61,9 @@ int spw_apart_answer(struct spw_apart *a);
 void spw_apart_end(struct spw_apart *a);
 
 bool spw_apart_is_durable(const struct spw_apart *a);
+bool spw_apart_is_unlocked(const struct spw_apart *a);
+/* When its owner was last at work before it was opened, ns; 0: not known. */
+int64_t spw_apart_alive(const struct spw_apart *a);
 const char *spw_apart_caution(const struct spw_apart *a);	/* or NULL */
 bool spw_apart_can_clean(const struct spw_apart *a);
 

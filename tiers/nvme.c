@@ -529,7 +529,16 @@ remove_one(void *arg, const char *name)
 }
 
 static int
-load_all(struct spw_nvme *t)
+scan(struct spw_nvme *t, struct spw_log *log,
+     const struct spw_tier_setup *setup)
+{
+	if (setup->sign)
+		setup->sign(setup->arg);
+	return spw_log_scan(t, log);
+}
+
+static int
+load_all(struct spw_nvme *t, const struct spw_tier_setup *setup)
 {
 	uint32_t i;
 	int r = 0;
@@ -544,7 +553,7 @@ load_all(struct spw_nvme *t)
 		r = spw_nvme_read_drops(t);
 	for (i = 0; i < t->nlogs && r == 0; i++)
 		if (t->logs[i])
-			r = spw_log_scan(t, t->logs[i]);
+			r = scan(t, t->logs[i], setup);
 	return r;
 }
 
@@ -598,7 +607,7 @@ open_tier(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 	spw_share_introduce(&t->share, &t->tier);
 	r = spw_ring_new(false, &t->ring);
 	if (r == 0)
-		r = load_all(t);
+		r = load_all(t, setup);
 	if (r < 0) {
 		release(t);
 		return r;

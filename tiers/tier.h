@@ -39,6 +39,8 @@ struct spw_tier_setup {
 					 * else a guest, who leaves what is
 					 * damaged until he drops it */
 	bool look_only;			/* change nothing, lock nothing */
+	void (*sign)(void *arg);	/* of life, if open takes its time; */
+	void *arg;			/* NULL: nobody listens */
 };
 
 /* One object on its way down, or a part of one on its way up. The memory is

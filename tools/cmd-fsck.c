@@ -142,7 +142,6 @@ count_damaged(const struct spw_replay *r)
 	return n;
 }
 
-/* Everything that was removed with another counts, too. */
 static uint64_t
 drop_damaged(struct spw_replay *r)
 {
@@ -150,14 +149,15 @@ drop_damaged(struct spw_replay *r)
 
 	for (size_t i = 0; i < r->nobjects; i++) {
 		struct spw_replay_object *o = &r->objects[i];
-		int err;
 
 		if (!is_damaged(r, o) || o->err != -EBADMSG)
 			continue;
-		err = spw_replay_drop(r, o);
-		o->gone |= err == -ENOENT;
-		n += o->gone;
+		if (spw_replay_drop(r, o) == 0)
+			n++;
 	}
+	for (uint32_t i = 0; i < r->ntiers; i++)
+		if (spw_replay_sync(r, i) < 0)
+			n = 0;
 	return n;
 }
 

@@ -86,6 +86,11 @@ blame(const struct spw_args *args, const struct spw_stub_found *f)
 	case -EBUSY:
 		say(args, f->path, "its share in the tiers is in use", NULL);
 		return;
+	case -ETIMEDOUT:
+		snprintf(where, sizeof(where), "a tier of %s does not answer; "
+			 "it is a stub as before", f->stub.tiers);
+		say(args, f->path, where, "when it does: spillway stage out");
+		return;
 	case -ENOENT:
 	case -ENODATA:
 		snprintf(where, sizeof(where), "%s in %s, kept on %s",
@@ -170,6 +175,8 @@ bring_share(const struct request *req, struct spw_stub_found *f, size_t n,
 	for (size_t i = 0; i < n; i++)
 		f[i].err = bring_file(r, err, &f[i], req->force, p);
 	err = r ? spw_replay_close(r, true) : 0;
+	if (err == -ETIMEDOUT)		/* told where it matters */
+		return;
 	for (size_t i = 0; err && i < n; i++)
 		f[i].err = f[i].err ? f[i].err : err;
 }

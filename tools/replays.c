@@ -3,6 +3,7 @@
 #include "tools/replays.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 
 #include "shm/sys.h"
 #include "shm/util.h"
+#include "tiers/apart.h"
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/show.h"
@@ -38,6 +40,13 @@ spw_replays_job(const struct spw_replay *r, char buf[256])
 	return buf;
 }
 
+static const char *
+why(int err)
+{
+	return err == -EBADMSG ? "damaged" : err == -ETIMEDOUT
+	       ? "does not answer" : spw_diag_errno(-err);
+}
+
 static void
 say(const struct spw_args *args, const char *job, int err)
 {
@@ -45,6 +54,10 @@ say(const struct spw_args *args, const char *job, int err)
 		spw_chosen_say(args, SPW_WARNING, SPW_W167, job, "its shares "
 			       "in the tiers are in use: it lives elsewhere, "
 			       "or another recovery is at work", NULL);
+	else if (err == -ETIMEDOUT)
+		spw_chosen_say(args, SPW_WARNING, SPW_W167, job, "a tier does "
+			       "not answer; what is there stays there",
+			       "when it does: spillway recover");
 	else
 		spw_chosen_say(args, SPW_WARNING, SPW_W167, job,
 			       spw_diag_errno(-err), NULL);
@@ -213,10 +226,9 @@ spw_replays_blame(const struct spw_args *args, const struct spw_replay *r,
 	if (o->file != SPW_REPLAY_UNKNOWN)
 		spw_diag_cause(&d, "bytes %l to %l, ", o->offset,
 			       o->offset + o->length);
-	spw_diag_cause(&d, "tier %s, %e: %s", r->tier[o->tier]->ops->kind,
+	spw_diag_cause(&d, "tier %s, %e: %s", spw_apart_kind(r->tier[o->tier]),
 		       o->where ? o->where : r->place[o->tier],
-		       o->err == -EBADMSG ? "damaged"
-		       : spw_diag_errno(-o->err));
+		       why(o->err));
 	spw_diag_print(&d, args->color, STDERR_FILENO);
 }
 
@@ -246,8 +258,8 @@ blame_file(const struct spw_replays *all, const struct spw_replay *r,
 {
 	const struct spw_replay_file *f = &r->files[file];
 	struct spw_diag d;
+	char job[256], tier[PATH_MAX + 32];
 	struct stat st;
-	char job[256];
 
 	spw_diag_begin(&d, SPW_WARNING, SPW_W168);
 	name_file(&d, r, file);
@@ -259,6 +271,10 @@ blame_file(const struct spw_replays *all, const struct spw_replay *r,
 	else if (f->err == -EEXIST)
 		spw_diag_cause(&d, "was changed by somebody since the job "
 			       "died");
+	else if (f->err == -ETIMEDOUT && spw_replay_stalls(r, tier,
+							   sizeof(tier)))
+		spw_diag_cause(&d, "%e, has some of it and does not answer",
+			       tier);
 	else
 		spw_diag_cause(&d, "%s", spw_diag_errno(-f->err));
 	list_ranges(&d, r, f);
@@ -347,7 +363,7 @@ spw_replays_put_object(struct spw_json *j, const struct spw_replay *r,
 		       const struct spw_replay_object *o)
 {
 	spw_json_open(j, NULL, '{');
-	spw_json_string(j, "tier", r->tier[o->tier]->ops->kind);
+	spw_json_string(j, "tier", spw_apart_kind(r->tier[o->tier]));
 	if (o->file != SPW_REPLAY_UNKNOWN) {
 		spw_json_string(j, "file", r->files[o->file].path);
 		spw_json_number(j, "inode", r->files[o->file].id.ino);
@@ -356,12 +372,10 @@ spw_replays_put_object(struct spw_json *j, const struct spw_replay *r,
 	}
 	spw_json_string(j, "where", o->where ? o->where : r->place[o->tier]);
 	if (o->err)
-		spw_json_string(j, "error", o->err == -EBADMSG ? "damaged"
-				: spw_diag_errno(-o->err));
+		spw_json_string(j, "error", why(o->err));
 	else if (o->file != SPW_REPLAY_UNKNOWN && r->files[o->file].err)
 		spw_json_string(j, "error", r->files[o->file].err == -EEXIST
-				? "changed later" : spw_diag_errno(
-					-r->files[o->file].err));
+				? "changed later" : why(r->files[o->file].err));
 	spw_json_close(j, '}');
 }
 

@@ -25,7 +25,7 @@ static const struct {
 	  spw_cmd_place, false },
 	{ "drain", "bring home now what is dirty now", spw_cmd_drain, true },
 	{ "stage", "bring files up before a job, or home after it",
-	  spw_cmd_stage, false },
+	  spw_cmd_stage, true },
 	{ "recover", "bring home what dead jobs left behind",
 	  spw_cmd_recover, true },
 	{ "fsck", "check every byte that segments and tiers hold",
