@@ -229,13 +229,13 @@ bool spw_store_await(struct spw_drainer *d);
 uint32_t spw_store_moving(const struct spw_drainer *d, const uint64_t *of,
 			  uint64_t seq);
 
-/* Everything put so far is safe from loss of power, where this can be had:
- * the first thing that went wrong elsewhere. */
-int spw_store_sync(struct spw_drainer *d);
-
 /* A sync is about to be asked for, of what fsync puts: who will see to it wakes
  * up meanwhile. */
 void spw_store_expect(struct spw_drainer *d);
+
+/* Everything put so far is safe from loss of power, where this can be had:
+ * the first thing that went wrong elsewhere. */
+int spw_store_sync(struct spw_drainer *d);
 
 /* The same; if one tier alone is concerned and has it all, its thread does
  * `then` before we hear of it. */
