@@ -15,23 +15,43 @@ struct cutting {
 	off_t size;
 };
 
+/* As utimens does: in the record first, see planner/homes.c. */
 static void
-note_time(struct cutting *c, int64_t when)
+set_time(struct cutting *c, int64_t when)
 {
+	struct timespec ts[2] = { { 0, UTIME_OMIT }, spw_timespec(when) };
+
 	atomic_store(&c->f->wtime, when);
-	spw_stamp_saw(c->map, when);
+	(void)spw_syscall(SYS_utimensat, c->path ? AT_FDCWD : c->fd,
+			  (long)c->path, (long)ts, 0, 0, 0);
+}
+
+/* When the kernel cut it. What is older, or the time of the last write, is the
+ * mark of a drain that came in between. */
+static void
+note_time(struct cutting *c, int64_t begun, const struct stat *st)
+{
+	int64_t when = spw_nanoseconds(&st->st_mtim);
+
+	if (when < begun || when == atomic_load(&c->f->wtime)) {
+		set_time(c, spw_stamp(c->map, c->f));
+	} else {
+		atomic_store(&c->f->wtime, when);
+		spw_stamp_saw(c->map, when);
+	}
 }
 
 static int
 cut_fd(void *arg)
 {
 	struct cutting *c = arg;
+	int64_t begun = spw_file_time();
 	struct stat st;
 
 	if (REAL(ftruncate)(c->fd, c->size) < 0)
 		return -errno;
 	if (spw_sys_fstat(c->fd, &st) == 0)
-		note_time(c, spw_nanoseconds(&st.st_mtim));
+		note_time(c, begun, &st);
 	return 0;
 }
 
@@ -39,12 +59,13 @@ static int
 cut_path(void *arg)
 {
 	struct cutting *c = arg;
+	int64_t begun = spw_file_time();
 	struct stat st;
 
 	if (REAL(truncate)(c->path, c->size) < 0)
 		return -errno;
 	if (c->f && spw_sys_fstatat(AT_FDCWD, c->path, &st, 0) == 0)
-		note_time(c, spw_nanoseconds(&st.st_mtim));
+		note_time(c, begun, &st);
 	return 0;
 }
 

@@ -8,7 +8,7 @@ checked_front
 # counted FILE: how many changes could not be seen.
 counted()
 {
-	sed -n 's/^unchanged by a write: //p' "$1"
+	sed -n 's/^unchanged by a write or a cut: //p' "$1"
 }
 
 mkdir a
