@@ -13,6 +13,7 @@
 #include "shm/below.h"
 #include "shm/claims.h"
 #include "shm/proc.h"
+#include "shm/stamp.h"
 #include "shm/text.h"
 
 enum { SECURE_US = 30, SECURE_MS = 100 };
@@ -247,6 +248,7 @@ take_up(struct spw_me *me, int fd, struct spw_file_seen *seen)
 				 : SPW_BYPASS_NO_ROOM);
 		return SPW_NONE;
 	}
+	spw_stamp_saw(me->map, seen->mtime);
 	if (r > 0)
 		spw_jobs_meet(me, file, fd, seen);
 	refresh(me, file, fd, seen);

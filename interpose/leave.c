@@ -3,6 +3,7 @@
 #include "interpose/leave.h"
 
 #include "interpose/real.h"
+#include "shm/stamp.h"
 
 int
 spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why)
@@ -108,6 +109,7 @@ spw_visit_end(struct spw_visit *v)
 		atomic_store(&f->size, (uint64_t)st.st_size);
 		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
 		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
+		spw_stamp_saw(v->g.me->map, spw_nanoseconds(&st.st_mtim));
 	}
 	if (v->changes)
 		spw_file_flag(f, SPW_FILE_TOUCHED);

@@ -5,27 +5,68 @@
 #include "interpose/jobs.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
+#include "shm/stamp.h"
 
 struct cutting {
+	struct spw_map *map;
+	struct spw_file *f;		/* NULL: the kernel's */
 	int fd;
 	const char *path;
 	off_t size;
 };
 
+/* As utimens does: in the record first, see planner/homes.c. */
+static void
+set_time(struct cutting *c, int64_t when)
+{
+	struct timespec ts[2] = { { 0, UTIME_OMIT }, spw_timespec(when) };
+
+	atomic_store(&c->f->wtime, when);
+	(void)spw_syscall(SYS_utimensat, c->path ? AT_FDCWD : c->fd,
+			  (long)c->path, (long)ts, 0, 0, 0);
+}
+
+/* When the kernel cut it. What is older, or the time of the last write, is the
+ * mark of a drain that came in between. */
+static void
+note_time(struct cutting *c, int64_t begun, const struct stat *st)
+{
+	int64_t when = spw_nanoseconds(&st->st_mtim);
+
+	if (when < begun || when == atomic_load(&c->f->wtime)) {
+		set_time(c, spw_stamp(c->map, c->f));
+	} else {
+		atomic_store(&c->f->wtime, when);
+		spw_stamp_saw(c->map, when);
+	}
+}
+
 static int
 cut_fd(void *arg)
 {
 	struct cutting *c = arg;
+	int64_t begun = spw_file_time();
+	struct stat st;
 
-	return REAL(ftruncate)(c->fd, c->size) < 0 ? -errno : 0;
+	if (REAL(ftruncate)(c->fd, c->size) < 0)
+		return -errno;
+	if (spw_sys_fstat(c->fd, &st) == 0)
+		note_time(c, begun, &st);
+	return 0;
 }
 
 static int
 cut_path(void *arg)
 {
 	struct cutting *c = arg;
+	int64_t begun = spw_file_time();
+	struct stat st;
 
-	return REAL(truncate)(c->path, c->size) < 0 ? -errno : 0;
+	if (REAL(truncate)(c->path, c->size) < 0)
+		return -errno;
+	if (c->f && spw_sys_fstatat(AT_FDCWD, c->path, &st, 0) == 0)
+		note_time(c, begun, &st);
+	return 0;
 }
 
 SPW_WRAP int
@@ -37,6 +78,8 @@ ftruncate(int fd, off_t size)
 	if (SPW_LIKELY(!spw_fdtab_has(fd)) || size < 0 ||
 	    !spw_fdtab_grip(fd, &g))
 		return REAL(ftruncate)(fd, size);
+	c.map = g.me->map;
+	c.f = g.f;
 	return (int)spw_ret(spw_resize(g.me, g.t.file, (uint64_t)size, cut_fd,
 				       &c));
 }
@@ -55,10 +98,13 @@ truncate(const char *path, off_t size)
 		spw_jobs_settle_path(AT_FDCWD, path);
 	if (file == SPW_NONE)
 		return REAL(truncate)(path, size);
-	if (size < 0 || atomic_load(&me->map->files[file].bypass))
+	if (size < 0 || atomic_load(&me->map->files[file].bypass)) {
 		r = cut_path(&c);
-	else
+	} else {
+		c.map = me->map;
+		c.f = &me->map->files[file];
 		r = spw_resize(me, file, (uint64_t)size, cut_path, &c);
+	}
 	spw_file_close(me, file);
 	return (int)spw_ret(r);
 }

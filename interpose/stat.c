@@ -17,6 +17,7 @@
 
 #include "interpose/front.h"
 #include "interpose/real.h"
+#include "shm/stamp.h"
 
 enum { ASKS = 4, SECTORS = SPW_BLOCK_SIZE / 512 };
 
@@ -101,7 +102,7 @@ show(const struct spw_file_id *id, struct shown *s)
 	struct spw_map *map = &spw_front.map;
 	uint32_t gen, file = find(id, s->named);
 	struct shown new = *s;
-	const struct spw_file *f;
+	struct spw_file *f;
 
 	if (file == SPW_NONE)
 		return;
@@ -109,6 +110,7 @@ show(const struct spw_file_id *id, struct shown *s)
 	gen = f->gen;
 	if (atomic_load(&f->bypass))
 		return;
+	spw_stamp_looked(f);
 	if (spw_file_is_unsettled(f))
 		replace(f, &new);
 	replace_ctime(f, &new);
@@ -144,6 +146,7 @@ is_blurred(struct spw_sight *s, const struct spw_file_id *id,
 
 	if (!spw_front_look())
 		return false;
+	spw_stamp_saw(&spw_front.map, shown->mtime);
 	show(id, shown);
 	now = settled_now();
 	if (shown->ours || (s->known && now == s->settled))
@@ -160,6 +163,7 @@ spw_sight_blurred(struct spw_sight *s, struct stat *st)
 	struct shown shown = {
 		.size = (uint64_t)st->st_size,
 		.blocks = (uint64_t)st->st_blocks,
+		.mtime = spw_nanoseconds(&st->st_mtim),
 		.ctime = spw_nanoseconds(&st->st_ctim),
 		.named = st->st_nlink > 0,
 	};
@@ -208,11 +212,15 @@ is_statx_blurred(struct spw_sight *s, struct statx *stx)
 	struct spw_file_id id = {
 		makedev(stx->stx_dev_major, stx->stx_dev_minor), stx->stx_ino,
 	};
+	struct timespec mtime = {
+		stx->stx_mtime.tv_sec, stx->stx_mtime.tv_nsec,
+	};
 	struct timespec ctime = {
 		stx->stx_ctime.tv_sec, stx->stx_ctime.tv_nsec,
 	};
 	struct shown shown = {
 		.size = stx->stx_size, .blocks = stx->stx_blocks,
+		.mtime = spw_nanoseconds(&mtime),
 		.ctime = spw_nanoseconds(&ctime),
 		.named = !(stx->stx_mask & STATX_NLINK) || stx->stx_nlink,
 	};

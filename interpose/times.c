@@ -11,6 +11,7 @@
 #include "interpose/front.h"
 #include "interpose/real.h"
 #include "interpose/stat.h"
+#include "shm/stamp.h"
 #include "shm/sys.h"
 
 enum { COARSEST = 2000000000 };		/* ns; FAT keeps every second second */
@@ -100,6 +101,7 @@ adopt(struct mark *m, const struct stat *st)
 	int64_t kept = spw_nanoseconds(&st->st_mtim);
 	int64_t put = m->new;
 
+	spw_stamp_saw(&spw_front.map, kept);
 	/* A write that came meanwhile has its own time and keeps it. */
 	if (is_answer(m, kept) &&
 	    atomic_compare_exchange_strong(&m->f->wtime, &put, kept))

@@ -15,6 +15,7 @@
 #include "shm/gate.h"
 #include "shm/mask.h"
 #include "shm/ranges.h"
+#include "shm/stamp.h"
 #include "shm/stream.h"
 #include "shm/used.h"
 
@@ -382,7 +383,7 @@ publish(struct spw_me *me, const struct spw_target *t, struct batch *batch,
 	}
 	if (done) {
 		SPW_FAILPOINT("write-flags");
-		batch->time = spw_file_time();
+		batch->time = spw_stamp(me->map, f);
 		atomic_store_explicit(&f->wtime, batch->time,
 				      memory_order_relaxed);
 		spw_file_flag(f, SPW_FILE_UNSETTLED | SPW_FILE_DIRTIED |

@@ -357,10 +357,8 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 		SPW_FAILPOINT("cut-noted");
 		r = truncate(arg);
 		SPW_FAILPOINT("cut-home");
-		if (r == 0) {
+		if (r == 0)
 			spw_gate_cut(me, file, size);
-			atomic_store(&f->wtime, spw_file_time());
-		}
 		atomic_store(&f->cut, 0);
 	}
 	SPW_FAILPOINT("cut-done");

@@ -66,8 +66,9 @@ void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
  * drainer held. Sets file.size. */
 void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
 
-/* Truncates: the kernel's part is truncate(arg), 0 or a negative errno. Who
- * dies in here has either not begun or is finished by the drainer. */
+/* Truncates: the kernel's part is truncate(arg), 0 or a negative errno; it
+ * sets file.wtime to what home has then. Who dies in here has either not begun
+ * or is finished by the drainer. */
 int spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 		    int (*truncate)(void *arg), void *arg);
 

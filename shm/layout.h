@@ -279,6 +279,8 @@ enum spw_file_flag {
 	SPW_FILE_STAGED = 1024,		/* stays until seg.staged_until */
 	SPW_FILE_NOTED = 2048,		/* home may say which objects count no
 					 * more */
+	SPW_FILE_SEEN = 4096,		/* somebody looked at its times since
+					 * it was written; see stamp.h */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */
@@ -494,6 +496,7 @@ struct spw_seg {
 	_Atomic uint32_t tick;		/* by the bytes moved, see used.h */
 	_Atomic uint64_t indexed;	/* parts of the buckets with memory */
 	_Atomic uint64_t findexed;	/* the same of the fbuckets */
+	_Atomic int64_t latest;		/* stamp of a file: see stamp.h */
 	_Alignas(64) struct spw_pool pools[SPW_POOL_COUNT];
 
 	_Alignas(64) _Atomic uint32_t wake;	/* enum spw_drainer_state */

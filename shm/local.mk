@@ -72,6 +72,8 @@ shm_sources = \
 	shm/size.h \
 	shm/spillway.h \
 	shm/spin.h \
+	shm/stamp.c \
+	shm/stamp.h \
 	shm/stream.h \
 	shm/suggest.c \
 	shm/suggest.h \

@@ -430,6 +430,7 @@ tests_scripts = \
 	tests/twin-stdio.sh \
 	tests/twin-threads.sh \
 	tests/twin-times-tools.sh \
+	tests/twin-time-order.sh \
 	tests/twin-times.sh \
 	tests/twin-two-jobs.sh \
 	tests/twin-unlink.sh \
@@ -488,6 +489,7 @@ tests_helpers = \
 	tests/tier-faults \
 	tests/tier-steps \
 	tests/time-forms \
+	tests/time-order \
 	tests/two-jobs
 
 tests_below_cases_SOURCES = \

@@ -134,7 +134,8 @@ without()
 	unshare -m bash -c "$1"' && exec "$@"' - env -u SPILLWAY_SHM_DIR "${@:2}"
 }
 no_shm='mount -t tmpfs -o ro none /dev/shm'
-for lack in "$no_shm" 'umount -l /proc'; do
+full='mount -t tmpfs -o size=64k none /dev/shm'
+for lack in "$no_shm" "$full" 'umount -l /proc'; do
 	rm -f d
 	without "$lack" "$spillway" run -- bash -c 'seq 100 >d; exit 7' \
 		2>spilled.err && fail "lost the status" || [ $? = 7 ]
@@ -143,3 +144,4 @@ for lack in "$no_shm" 'umount -l /proc'; do
 		fail "not said once: $(cat spilled.err)"
 done
 fails_with 125 without "$no_shm" "$spillway" run --shm-dir /dev/shm -- true
+fails_with 125 without "$full" "$spillway" run --tiers ram@1M -- true

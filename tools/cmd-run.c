@@ -14,6 +14,7 @@
 
 #include "shm/files.h"
 #include "shm/gate.h"
+#include "shm/machine.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tools/answers.h"
@@ -141,18 +142,37 @@ run_without(struct run *r, char **envp, int err)
 	return run_plainly(r, envp);
 }
 
+static bool
+is_asked_for(const struct spw_config *cfg, unsigned option)
+{
+	return cfg->origin[option].from != SPW_FROM_BUILTIN;
+}
+
+/* No room for the smallest segment. */
+static bool
+is_full(const char *shm_dir)
+{
+	uint64_t space;
+
+	if (spw_machine_space(shm_dir, &space) < 0 || space >= SPW_RAM_MIN)
+		return false;
+	errno = ENOSPC;
+	return true;
+}
+
 /* What a segment needs and this machine does not have, with errno. */
 static const char *
 find_lack(const struct spw_config *cfg)
 {
-	if (cfg->origin[SPW_OPTION_SHM_DIR].from == SPW_FROM_BUILTIN &&
-	    access(cfg->shm_dir, W_OK | X_OK) < 0)
+	if (!is_asked_for(cfg, SPW_OPTION_SHM_DIR) &&
+	    (access(cfg->shm_dir, W_OK | X_OK) < 0 ||
+	     (!is_asked_for(cfg, SPW_OPTION_TIERS) && is_full(cfg->shm_dir))))
 		return cfg->shm_dir;
 	return access("/proc/self/fd", X_OK) < 0 ? "/proc/self/fd" : NULL;
 }
 
-/* Some containers have no shared memory, or none for us. That keeps nobody
- * from working who did not say where it is. */
+/* Some containers have no shared memory, or none for us, or others filled it.
+ * That keeps nobody from working who did not say where it is. */
 static int
 check_machine(struct run *r, char **envp)
 {

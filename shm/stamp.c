@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* stamp.c -- times for what is written, in order with those of the kernel */
+#include "shm/stamp.h"
+
+#include <stdlib.h>
+#include <sys/utsname.h>
+
+#include "shm/sys.h"
+
+/* How far the coarse clock may be behind, at 100 ticks a second, and some
+ * more. Whatever lies further ahead is none of the kernel's stamps, or the
+ * clock was set back. */
+enum { TICK_NS = 20000000 };
+
+static bool
+is_just_ahead(int64_t when, int64_t now)
+{
+	return when > now && when - now < TICK_NS;
+}
+
+/* Whether this kernel makes changes visible; see stamp.h. */
+static bool
+is_exact(void)
+{
+	static _Atomic int known;	/* 1: no, 2: yes */
+	int is = atomic_load_explicit(&known, memory_order_relaxed);
+	struct utsname name;
+
+	if (!is) {
+		long major = 0, minor = 0;
+		char *rest;
+
+		if (spw_syscall(SYS_uname, (long)&name, 0, 0, 0, 0, 0) == 0) {
+			major = strtol(name.release, &rest, 10);
+			minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
+		}
+		is = 1 + (major > 6 || (major == 6 && minor >= 13));
+		atomic_store_explicit(&known, is, memory_order_relaxed);
+	}
+	return is == 2;
+}
+
+static void
+advance(struct spw_map *map, int64_t when, int64_t now)
+{
+	int64_t latest = atomic_load(&map->seg->latest);
+
+	while (latest < when || !(latest <= now || is_just_ahead(latest, now)))
+		if (atomic_compare_exchange_weak(&map->seg->latest, &latest,
+						 when))
+			break;
+}
+
+int64_t
+spw_stamp_slow(struct spw_map *map, struct spw_file *f, int64_t now)
+{
+	int64_t latest = atomic_load(&map->seg->latest), stamp = now, was;
+
+	if (is_just_ahead(latest, now))
+		stamp = latest;
+	if (!(atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_SEEN) &
+	      SPW_FILE_SEEN))
+		return stamp;
+	was = atomic_load(&f->wtime);
+	if (is_exact() && (was == stamp || is_just_ahead(was, stamp))) {
+		stamp = was + 1;
+		advance(map, stamp, now);
+	}
+	return stamp;
+}
+
+void
+spw_stamp_saw(struct spw_map *map, int64_t when)
+{
+	int64_t now = spw_file_time();
+
+	if (is_just_ahead(when, now))
+		advance(map, when, now);
+}
+
+void
+spw_stamp_looked(struct spw_file *f)
+{
+	if (!(atomic_load_explicit(&f->flags, memory_order_relaxed) &
+	      SPW_FILE_SEEN))
+		atomic_fetch_or(&f->flags, SPW_FILE_SEEN);
+}
