@@ -91,6 +91,31 @@ grep -q 'an unknown file: tier nvme, .*: damaged' err || fail "$(cat err)"
 check --repair -y >out 2>err
 check >out || fail "$(cat out)"
 
+# One that was cut short has what lies before that.
+cut_short()
+{
+	cp "$scratch/old" file
+	rebooted short "$tiers" 'synced file "$1" count=1; synced file "$1" \
+		count=5 skip=7 seek=7' "$scratch/new"
+	truncate -s 40000 "$(find "$scratch/disk" -name '*.log')"
+	fails_with 1 check >out 2>err
+}
+cut_short
+fails_with 5 "$spillway" recover -y --tiers "$tiers" >out 2>err
+grep -q 'short: recovered 1 file, ' out || fail "$(cat out err)"
+cmp <(head -c 10000 file) <(head -c 10000 "$scratch/new") || fail "lost"
+check --repair -y >out 2>err || fail "$(cat out err)"
+"$spillway" recover -y --tiers "$tiers" >out 2>err || fail "$(cat out err)"
+[ -z "$(ls "$scratch/disk")" ] || fail "left: $(find "$scratch/disk")"
+
+cut_short
+check --repair -y >out 2>err || fail "$(cat out err)"
+check --repair -y >out 2>err || fail "$(cat out err)"
+grep -q '1 object, .*: 0 damaged' out || fail "$(cat out)"
+"$spillway" recover -y --tiers "$tiers" >out
+cmp <(head -c 10000 file) <(head -c 10000 "$scratch/new") || fail "lost"
+[ -z "$(ls "$scratch/disk")" ] || fail "left: $(find "$scratch/disk")"
+
 # A segment that cannot be read.
 dir=$(echo "$shm_dir"/spillway.*)
 head -c 100000 /dev/urandom >"$dir/broken.seg"
