@@ -26,6 +26,8 @@
 #include "interpose/leave.h"
 #include "interpose/real.h"
 #include "shm/conf.h"
+#include "shm/pool.h"
+#include "shm/pidns.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 
@@ -601,13 +603,24 @@ spw_agent_withdrawn(void)
 static bool
 is_dirty(const struct spw_map *map)
 {
-	uint32_t n = spw_seg_ready(map, SPW_POOL_BLOCKS);
-
-	for (uint32_t i = 0; i < n / 64; i++)
+	for (uint32_t i = 0; i < spw_pool_words(map, SPW_POOL_BLOCKS); i++)
 		if (atomic_load_explicit(&map->dirty[i],
 					 memory_order_relaxed))
 			return true;
 	return false;
+}
+
+/*
+ * Whether the drainer may be gone as soon as we are: a thread of ours, or an
+ * agent among the processes of a container, which the kernel kills when the
+ * first of them ends, and whose /dev/shm goes as well. A run waits by itself.
+ */
+static bool
+ends_with_us(const struct spw_map *map)
+{
+	return atomic_load(&drainer.is_thread) ||
+	       (atomic_load(&map->seg->drainer_host) != SPW_HOST_RUN &&
+		spw_pidns_may_end());
 }
 
 /* What we leave behind should have a drainer, if ours died unnoticed. One
@@ -621,7 +634,7 @@ spw_agent_finish(void)
 		return;
 	if (is_dirty(&spw_front.map))
 		(void)spw_agent_need(&spw_front.map);
-	if (atomic_load(&drainer.is_thread))
+	if (ends_with_us(&spw_front.map))
 		(void)spw_settle_all();
 	errno = saved;
 }
@@ -674,7 +687,7 @@ set_up(void)
 static __attribute__((destructor)) void
 tear_down(void)
 {
-	if (atomic_load(&drainer.is_thread))
+	if (atomic_load(&spw_front.attached) && ends_with_us(&spw_front.map))
 		(void)fflush(NULL);
 	end();
 }

@@ -19,7 +19,7 @@ struct spw_front {
 	_Atomic bool apart;		/* among mounts the drainer has not */
 	uint32_t proc;			/* our record in the segment */
 	uint32_t epoch;			/* bumped in a forked child */
-	uint64_t fsize_limit;		/* RLIMIT_FSIZE */
+	_Atomic uint64_t fsize_limit;	/* RLIMIT_FSIZE; stands alone: relaxed */
 };
 
 extern struct spw_front spw_front;

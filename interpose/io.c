@@ -155,8 +155,10 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 static bool
 is_too_far(uint64_t off, uint64_t n)
 {
-	return off + n > spw_front.fsize_limit || off + n > FAR ||
-	       off + n < off;
+	uint64_t limit = atomic_load_explicit(&spw_front.fsize_limit,
+					      memory_order_relaxed);
+
+	return off + n > limit || off + n > FAR || off + n < off;
 }
 
 /*

@@ -25,13 +25,16 @@ is_last(const struct spw_map *map)
 	       !spw_proc_any_other(map, pid);
 }
 
-/* Who opened a file before it was closed has its record in place afterwards. */
+/* Who opened a file before it was closed has its record in place afterwards.
+ * Who makes memory for buckets only now finds it closed. */
 static void
 wait_for_openers(struct spw_me *me)
 {
 	for (uint32_t i = 0; i <= me->map->fbucket_mask / 16; i++) {
 		struct spw_lock *lock = &me->map->fbucket_locks[i];
 
+		if (!spw_seg_has_fbucket(me->map, i * 16))
+			continue;
 		spw_lock(me, SPW_LOCK_FBUCKET, lock);
 		spw_unlock(lock);
 	}

@@ -21,8 +21,8 @@ spw_process_read_limit(void)
 
 	if (spw_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0,
 			0) == 0)
-		__atomic_store_n(&spw_front.fsize_limit, limit.rlim_cur,
-				 __ATOMIC_RELAXED);
+		atomic_store_explicit(&spw_front.fsize_limit, limit.rlim_cur,
+				      memory_order_relaxed);
 }
 
 /* A drainer that is a thread of this process is bound by the new limit. */

@@ -9,6 +9,7 @@
  * twice; an object does not change, so it does not matter whether it was
  * moved since.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "planner/chunks.h"
@@ -19,6 +20,7 @@ enum {
 	STALE_MS = 3000,		/* its reader went elsewhere */
 	CHUNKS = 2 * SPW_AHEADS,	/* looked at for the next objects */
 	TURNS = 3,			/* that it may ask without getting on */
+	PROBE_MS = 1000,		/* between tries of one that fails */
 };
 
 struct spw_ahead *
@@ -53,6 +55,7 @@ spw_ahead_over(struct spw_level *l, struct spw_ahead *a)
 	l->flying--;
 	a->flying = false;
 	a->used = spw_now_ms();
+	spw_level_was_read(l, a->x.err);
 	if (a->x.err)			/* who wants it reads and tells */
 		a->number = 0;
 }
@@ -189,6 +192,65 @@ spw_ahead_follow(struct spw_drainer *d, uint32_t lane, struct spw_key key,
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		if (s->level[i].flying)
 			spw_apart_go(s->level[i].tier);
+}
+
+/* The next object of the tier, or 0: it has none. */
+static uint32_t
+next_of(const struct spw_store *s, uint32_t level)
+{
+	uint32_t from = s->level[level].tried;
+
+	for (uint32_t i = 1; i <= s->nheld; i++) {
+		uint32_t no = (from + i) % s->nheld;
+
+		if (no && s->held[no].o && s->held[no].tier == level)
+			return no;
+	}
+	return 0;
+}
+
+/* The head of one after the other, until one can be read. */
+static void
+probe(struct spw_drainer *d, uint32_t level)
+{
+	struct spw_level *l = &d->store->level[level];
+	struct spw_key nobody = { SPW_NONE, 0, 0 };
+	struct spw_object_part head = { 0 };
+	uint32_t no = next_of(d->store, level);
+
+	l->read_at = spw_now_ms();
+	l->tried = no;
+	if (!no) {			/* what is not known cannot be tried */
+		l->read_err = l->unread ? l->read_err : 0;
+		return;
+	}
+	head.len = SPW_MIN(d->store->held[no].o->stored, SPW_TIER_ALIGN);
+	(void)call(d, no, &head, SPW_NONE, nobody);
+	spw_apart_go(l->tier);
+}
+
+void
+spw_ahead_probe(struct spw_drainer *d)
+{
+	struct spw_store *s = d->store;
+
+	for (uint32_t i = 0; s && i < s->nlevels; i++) {
+		const struct spw_level *l = &s->level[i];
+
+		if (l->read_err && !l->flying &&
+		    spw_now_ms() - l->read_at >= PROBE_MS)
+			probe(d, i);
+	}
+}
+
+void
+spw_level_was_read(struct spw_level *l, int err)
+{
+	/* Damage, or want of memory, says nothing of others. */
+	if (err == -EBADMSG || err == -ENOMEM || err == -ECANCELED)
+		return;
+	l->read_err = err;
+	l->read_at = spw_now_ms();
 }
 
 void

@@ -315,6 +315,8 @@ spw_store_is_laden(const struct spw_drainer *d)
 	const struct spw_store *s = d->store;
 	uint32_t packing = 0, waiting = 0;
 
+	if (spw_away_hushes(d))
+		return true;
 	for (uint32_t i = 0; i < s->ndown; i++) {
 		waiting += s->down[i].waits;
 		packing += s->down[i].busy && !s->down[i].sent &&
@@ -396,6 +398,18 @@ find_only(const struct spw_store *s)
 			n++;
 		}
 	return n == 1 ? only : SPW_NONE;
+}
+
+void
+spw_store_expect(struct spw_drainer *d)
+{
+	struct spw_store *s = d->store;
+
+	for (uint32_t i = 0; i < s->nlevels; i++)
+		if (spw_apart_is_durable(s->level[i].tier)) {
+			spw_apart_expect(s->level[i].tier);
+			return;
+		}
 }
 
 int
@@ -488,6 +502,7 @@ spw_await_read(struct spw_drainer *d, uint32_t held, uint64_t at,
 	if (l->reading)
 		return -EINPROGRESS;
 	spw_advice_read(d, level, len, began, l->up.err);
+	spw_level_was_read(l, l->up.err);
 	return l->up.err;
 }
 

@@ -12,6 +12,10 @@
  * opened anew, as a successor would open it, and has this tier, too. The same
  * is done with a tier of which only some objects could not be read; that one is
  * in use meanwhile, so it is only looked at.
+ *
+ * For that nothing may be under way to or from a tier. Somebody may write all
+ * the time, so for a moment nothing new is begun. If it does not get quiet all
+ * the same, since a home stalls, work goes on for a while.
  */
 #include "planner/away.h"
 
@@ -24,6 +28,8 @@
 
 enum {
 	PAUSE_MS = 500, PAUSE_MOST = 5000,	/* between tries */
+	LOOK_MS = 100,			/* between looks at them */
+	HUSH_MS = 10000, WORK_MS = 10000,	/* nothing is begun; it is */
 	SLOWER = 4,			/* times what listing took is borne */
 };
 
@@ -32,6 +38,9 @@ struct absent {
 	int doubt;			/* of some of it, why; 0: of none */
 	struct spw_apart *trial;	/* NULL: none is under way */
 	enum spw_away_step step;	/* that it is at */
+	struct spw_apart *former;	/* a look that the store overtook: it
+					 * only has to end */
+	enum spw_away_step former_step;
 	int result;			/* of the list */
 	bool well;			/* it went well: to be opened anew */
 	int64_t began, took;		/* ms: the last trial */
@@ -45,6 +54,8 @@ struct spw_away {
 	struct absent tier[SPW_TIERS_MAX];
 	char share[SPW_STORE_SHARE];
 	bool renew;
+	int64_t looked_at;		/* ms */
+	int64_t hushed_at;		/* ms; that it began, or is to */
 };
 
 int
@@ -97,28 +108,40 @@ conclude(struct absent *t)
 		t->err = t->result;
 }
 
-/* The next step, if the last one is over. */
+/* The next step, if the last one is over; of the last one *ret_result tells.
+ * True: there is none. */
+static bool
+go_on(struct spw_apart *a, enum spw_away_step *step, int *ret_result)
+{
+	int r = spw_apart_answer(a);
+
+	if (r == -EINPROGRESS)
+		return false;
+	if (*step == SPW_AWAY_OPENS && r == 0) {
+		*step = SPW_AWAY_LISTS;
+		spw_apart_begin_list(a, see, NULL);
+		return false;
+	}
+	if (*step != SPW_AWAY_CLOSES)
+		*ret_result = r;
+	if (*step == SPW_AWAY_LISTS) {
+		*step = SPW_AWAY_CLOSES;
+		spw_apart_begin_close(a, false);
+		return false;
+	}
+	spw_apart_end(a);
+	return true;
+}
+
 static void
 advance(struct absent *t)
 {
-	int r = t->trial ? spw_apart_answer(t->trial) : -EINPROGRESS;
+	int nobody;
 
-	if (r == -EINPROGRESS)
-		return;
-	if (t->step == SPW_AWAY_OPENS && r == 0) {
-		t->step = SPW_AWAY_LISTS;
-		spw_apart_begin_list(t->trial, see, NULL);
-		return;
-	}
-	if (t->step != SPW_AWAY_CLOSES)
-		t->result = r;
-	if (t->step == SPW_AWAY_LISTS) {
-		t->step = SPW_AWAY_CLOSES;
-		spw_apart_begin_close(t->trial, false);
-		return;
-	}
-	spw_apart_end(t->trial);
-	conclude(t);
+	if (t->former && go_on(t->former, &t->former_step, &nobody))
+		t->former = NULL;
+	if (t->trial && go_on(t->trial, &t->step, &t->result))
+		conclude(t);
 }
 
 /* What still has a thread keeps it, and the bell, until the process ends; who
@@ -144,7 +167,7 @@ spw_away_end(struct spw_drainer *d)
 		return;
 	for (int i = 0; i < SPW_TIERS_MAX; i++) {
 		advance(&w->tier[i]);
-		over &= !w->tier[i].trial;
+		over &= !w->tier[i].trial && !w->tier[i].former;
 	}
 	if (!over) {
 		abandon(w);
@@ -195,6 +218,10 @@ spw_away_note(struct spw_drainer *d, uint32_t number, int err,
 {
 	struct absent *t = &d->away->tier[number];
 
+	if (t->trial) {
+		t->former = t->trial;
+		t->former_step = t->step;
+	}
 	t->err = err;
 	t->trial = a;
 	t->step = step;
@@ -239,25 +266,53 @@ tend(struct spw_drainer *d, uint32_t number)
 {
 	struct absent *t = &d->away->tier[number];
 
+	advance(t);
+	d->away->renew |= t->well;
 	if ((!t->err && !t->doubt) || t->err == -ENOTSUP || t->well)
 		return;
-	if (!t->trial && t->retry_at <= spw_now_ms())
+	if (!t->trial && !t->former && t->retry_at <= spw_now_ms())
 		try(d, number);
-	advance(t);
 	if (t->trial && t->err && spw_apart_patience(t->trial) == 0)
 		t->err = -ETIMEDOUT;
 	if (t->err)
 		spw_level_failed(d, number, t->err);
-	d->away->renew |= t->well;
+}
+
+void
+spw_away_look(struct spw_drainer *d)
+{
+	struct spw_away *w = d->away;
+	int64_t now = spw_now_ms();
+
+	if (!w || now - w->looked_at < LOOK_MS)
+		return;
+	w->looked_at = now;
+	for (uint32_t i = 0; i < w->list.n; i++)
+		tend(d, i);
+	if (w->renew && !w->hushed_at)
+		w->hushed_at = now;
+}
+
+bool
+spw_away_hushes(const struct spw_drainer *d)
+{
+	const struct spw_away *w = d->away;
+
+	return w && w->renew && w->hushed_at <= spw_now_ms();
 }
 
 static void
 renew(struct spw_drainer *d)
 {
 	struct spw_away *w = d->away;
+	int64_t now = spw_now_ms();
 
-	if (d->store && !spw_store_is_quiet(d))
+	if (d->store && !spw_store_is_quiet(d)) {
+		if (now - w->hushed_at >= HUSH_MS)
+			w->hushed_at = now + WORK_MS;
 		return;
+	}
+	w->hushed_at = 0;
 	spw_store_close(d);
 	for (int i = 0; i < SPW_TIERS_MAX; i++)
 		if (w->tier[i].well)
@@ -268,11 +323,8 @@ renew(struct spw_drainer *d)
 void
 spw_away_tend(struct spw_drainer *d)
 {
-	if (!d->away)
-		return;
-	for (uint32_t i = 0; i < d->away->list.n; i++)
-		tend(d, i);
-	if (d->away->renew)
+	spw_away_look(d);
+	if (spw_away_hushes(d))
 		renew(d);
 }
 

@@ -32,6 +32,13 @@ bool spw_away_is(const struct spw_drainer *d, uint32_t number);
 /* The store has it, but some of it could not be read, for err. */
 void spw_away_doubt(struct spw_drainer *d, uint32_t number, int err);
 
+/* Tries them. */
+void spw_away_look(struct spw_drainer *d);
+
+/* One is well: nothing new is to be begun with the store, and who is at work
+ * with it is to come to an end. */
+bool spw_away_hushes(const struct spw_drainer *d);
+
 /* Tries them; with one that is well the store is opened anew. Not while
  * anybody works with it. */
 void spw_away_tend(struct spw_drainer *d);

@@ -337,7 +337,7 @@ bring_listed(struct spw_drainer *d, uint32_t n)
 		busy = is_any_busy(d);
 		before = went;
 		left = 0;
-		for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t i = 0; i < n && !spw_away_hushes(d); i++) {
 			went += bring_chunk(d, list[i], true);
 			if (is_wanted(d, list[i], true))
 				list[left++] = list[i];
@@ -347,8 +347,17 @@ bring_listed(struct spw_drainer *d, uint32_t n)
 			(void)spw_task_reap(d, PATIENCE_MS);
 			spw_attend(d);
 		}
-	} while (n && (went > before || busy));
+	} while (n && (went > before || busy) && !spw_away_hushes(d));
 	return went;
+}
+
+static void
+defer_all(struct spw_drainer *d)
+{
+	for (uint32_t w = 0; w < d->map->counts[SPW_POOL_FILES] / 64; w++) {
+		d->deferred[w] |= d->asked[w];
+		d->asked[w] = 0;
+	}
 }
 
 /* All that was asked for, what is on its way down included. */
@@ -363,7 +372,9 @@ bring_asked(struct spw_drainer *d)
 		moving = spw_store_moving(d, d->asked, seq);
 		some = bring_listed(d, list_asked(d));
 		went += some;
-		if (!some && !moving)
+		if (spw_away_hushes(d))
+			defer_all(d);
+		if ((!some && !moving) || spw_away_hushes(d))
 			return went;
 		if (!some) {
 			(void)spw_task_reap(d, PATIENCE_MS);
@@ -377,7 +388,8 @@ bring_some(struct spw_drainer *d)
 {
 	uint32_t ready = spw_chunks_ready(d->map), went = 0;
 
-	for (uint32_t i = 0; i < ready && went < SOME; i++) {
+	for (uint32_t i = 0; i < ready && went < SOME && !spw_away_hushes(d);
+	     i++) {
 		d->bring_hand = (d->bring_hand + 1) % ready;
 		went += bring_chunk(d, d->bring_hand, false);
 	}

@@ -27,6 +27,7 @@ enum {
 	TURN_MS = 2,			/* between looks at all the rest */
 	TIDY_MS = 250,			/* between looks for the dead */
 	STUCK_MS = 5000,		/* finish gives up after this long */
+	DRY_MS = 200,			/* no block got clean */
 	WINDOW_MIN = 4096, WINDOW_MAX = 65536,	/* slots: 16 to 256 MiB */
 };
 
@@ -186,6 +187,19 @@ is_worth_a_look(const struct spw_drainer *d, uint32_t moving)
 	       d->cleaned >= d->map->counts[SPW_POOL_SLOTS] / 32;
 }
 
+/* What is protected goes only if nothing else gets clean, for a while: no tier
+ * takes anything, nor does home. */
+static void
+break_in(struct spw_drainer *d)
+{
+	int64_t now = spw_now_ms();
+
+	if (!d->dry_since)
+		d->dry_since = now;
+	if (now - d->dry_since >= DRY_MS)
+		d->starved = !spw_evict(d, SPW_EVICT_ALL);
+}
+
 /* Room for writers: what is clean and was not used for long goes first; then,
  * if that was not enough, dirty blocks go down; then what is clean and was
  * used, unless room is on its way. */
@@ -198,7 +212,7 @@ make_room(struct spw_drainer *d)
 
 	if (looks) {
 		d->cleaned = 0;
-		d->starved = !spw_evict(d, false);
+		d->starved = !spw_evict(d, SPW_EVICT_IDLE);
 		if (!spw_is_short_of_room(d))
 			return;
 	}
@@ -207,7 +221,11 @@ make_room(struct spw_drainer *d)
 		moving += spw_spill(d, most - moving);
 	d->may_pass_home = false;
 	if (looks && (d->starved || !moving))
-		d->starved = !spw_evict(d, true) && !moving;
+		d->starved = !spw_evict(d, SPW_EVICT_USED) && !moving;
+	if (d->starved && !spw_away_hushes(d))
+		break_in(d);
+	else
+		d->dry_since = 0;
 }
 
 void
@@ -219,6 +237,8 @@ spw_attend(struct spw_drainer *d)
 	d->starved = false;
 	spw_store_reap(d, false);
 	spw_store_stamp(d);
+	spw_away_look(d);
+	spw_ahead_probe(d);
 	spw_levels_note(d);
 	spw_fetch_serve(d);
 	spw_sync_serve(d);
@@ -248,7 +268,8 @@ tidy(struct spw_drainer *d, int64_t now)
 	resume(d);
 	spw_away_tend(d);
 	spw_lane_adopt_all(&d->me);
-	spw_proc_reap(&d->me);
+	d->deserted = spw_drainer_is_deserted(d) &&
+		      atomic_load(&d->map->seg->attached);
 	spw_forget_files(d);
 	spw_store_sweep(d);
 	spw_lasting_tidy(d->map);
@@ -298,7 +319,7 @@ look_ahead(struct spw_drainer *d)
 
 	if (d->growing.busy)
 		(void)spw_task_reap(d, 0);
-	if (d->growing.busy || ready >= map->counts[SPW_POOL_SLOTS] ||
+	if (d->growing.busy || d->deserted || ready >= map->counts[SPW_POOL_SLOTS] ||
 	    unused >= window)
 		return;
 	d->growing = (struct spw_growing){
@@ -418,8 +439,8 @@ spw_drainer_serve(struct spw_drainer *d, int ms)
 		int went = 0;
 
 		tidy(d, now);
+		spw_home_secure(d);	/* who closes waits for it */
 		look_ahead(d);
-		spw_home_secure(d);
 		attend_turn(d, now);
 		if (is_asked(d->map))
 			return work(d, true);

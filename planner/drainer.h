@@ -105,12 +105,22 @@ struct spw_drainer {
 	uint32_t *tickets;		/* by file: how far they go */
 	uint32_t nopen, open_limit;
 	uint32_t clock_hand;
+	uint32_t evicted;		/* blocks, in this turn, */
+	uint8_t turn;			/* which is over when that is as much
+					 * as the memory */
+	uint32_t protected;		/* blocks the hand has met since it
+					 * came round */
+	bool crowded;			/* they were too many, the last time */
+	bool relentless;		/* now: nothing else makes room */
 	uint64_t passes;
 	struct spw_stamping stamping;
 	struct spw_growing growing;
 	int64_t dirty_since;		/* ms; 0: nothing is dirty */
 	int64_t tidied_at;
+	bool deserted;			/* then: all who had joined are gone */
 	bool starved;			/* no room could be made just now */
+	int64_t dry_since;		/* ms; nor before, but by taking what
+					 * is protected; 0: it could */
 	uint32_t cleaned;		/* blocks, since room was looked for */
 	struct spw_crew *crew;
 	struct spw_aside *aside;	/* NULL: no tiers, or not open yet */
@@ -281,10 +291,16 @@ void spw_pass_serve_cuts(struct spw_drainer *d);
 bool spw_any_dirty(const struct spw_map *map);
 uint32_t spw_count_dirty(const struct spw_map *map);
 
-/* Gives clean blocks back until a quarter of the slots is free; hard: also
- * those in use, until an eighth is. False: there is no room, and none is to be
- * had now. */
-bool spw_evict(struct spw_drainer *d, bool hard);
+enum spw_evict {
+	SPW_EVICT_IDLE,			/* until a quarter of the slots is free */
+	SPW_EVICT_USED,			/* then those just used, until an eighth */
+	SPW_EVICT_ALL,			/* then what is protected, as little as
+					 * helps */
+};
+
+/* Gives clean blocks back. False: there is no room, and none is to be had
+ * now. */
+bool spw_evict(struct spw_drainer *d, enum spw_evict what);
 bool spw_is_short_of_room(struct spw_drainer *d);
 
 /* Where room is short, gives back at once those of the blocks that are below

@@ -1,15 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* evict.c -- giving memory back: clean blocks by second chance, idle files */
+/* evict.c -- giving memory back: clean blocks that were used least, idle files */
+
+/*
+ * A hand goes round over all blocks. What is clean and was not used since it
+ * came by last goes; so what was used once stays for a round.
+ *
+ * What was used again (shm/used.h) is protected: it stays, whatever passes
+ * through memory beside it. That wears off a step at a time, for each time that
+ * it was used again,
+ *
+ *	slowly	when several times the memory was evicted and it was not used
+ *	sooner	when more than half of the memory is protected: what is used
+ *		now, again and again, drives out what was used then
+ *	at once	when there is no other way to get room
+ *
+ * Dirty blocks do not go: they have to be sent home or down first, and are
+ * clean then. A writer waits for that before it gets what is protected.
+ */
 #include "planner/chunks.h"
 #include "planner/store.h"
 #include "shm/files.h"
 #include "shm/gate.h"
+#include "shm/used.h"
 #include "shm/util.h"
 
 enum {
 	IDLE_MS = 2000,
 	ROOM = 2,			/* slots a piece needs */
-	AGES = 3,
+	TURNS = 4,			/* before it wears off by a step */
 };
 
 bool
@@ -25,29 +43,31 @@ spw_is_short_of_room(struct spw_drainer *d)
 	       map->counts[SPW_POOL_SLOTS] / 8;
 }
 
-/*
- * The lowest bit of used says that the block was used since the hand passed;
- * the others count, up to AGES, how often the hand found it so, and down when
- * it did not. What is read once goes before what is read again and again.
- */
+/* Whether it goes now; if not, what the hand leaves behind. */
 static bool
-has_aged(struct spw_block *b)
+has_aged(struct spw_drainer *d, struct spw_block *b)
 {
-	uint8_t used = atomic_load(&b->used), ages = used >> 1;
+	uint8_t used = atomic_load(&b->used);
+	bool again = spw_used_again(used);
 
-	if (used & 1)
-		ages = (uint8_t)SPW_MIN(ages + 1, AGES);
-	else if (ages)
-		ages--;
-	else
+	d->protected += again;
+	if (used & SPW_USED_LATELY)
+		used -= SPW_USED_LATELY;
+	else if (!again)
 		return true;
-	atomic_store(&b->used, (uint8_t)(ages << 1));
+	else if (d->crowded || d->relentless || (uint8_t)(d->turn - b->turn) >= TURNS)
+		used -= SPW_USED_AGAIN;
+	else
+		return false;
+	b->turn = d->turn;
+	atomic_store(&b->used, used);
 	return false;
 }
 
 /* Removes the block if it is clean and its time has come. */
 static bool
-evict_one(struct spw_drainer *d, uint32_t idx, bool (*may)(struct spw_block *))
+evict_one(struct spw_drainer *d, uint32_t idx,
+	  bool (*may)(struct spw_drainer *d, struct spw_block *b))
 {
 	struct spw_block *b = &d->map->blocks[idx];
 	struct spw_key key = spw_block_key(b);
@@ -57,7 +77,7 @@ evict_one(struct spw_drainer *d, uint32_t idx, bool (*may)(struct spw_block *))
 	    !(atomic_load(&d->map->owners[SPW_POOL_BLOCKS][idx]) &
 	      SPW_IN_USE))
 		return false;
-	if (spw_block_is_dirty(b) || !may(b) ||
+	if (spw_block_is_dirty(b) || !may(d, b) ||
 	    atomic_load(&d->map->files[key.file].flags) & SPW_FILE_PINNED)
 		return false;
 	spw_guard_enter();
@@ -81,24 +101,53 @@ call_writers(struct spw_map *map)
 	spw_sys_futex_wake(&map->seg->room, INT32_MAX);
 }
 
-bool
-spw_evict(struct spw_drainer *d, bool hard)
+static void
+come_round(struct spw_drainer *d)
 {
+	d->clock_hand = 0;
+	d->crowded = d->protected > d->map->counts[SPW_POOL_SLOTS] / 2;
+	d->protected = 0;
+}
+
+static uint32_t
+go_on(struct spw_drainer *d, uint32_t nblocks)
+{
+	uint32_t freed;
+
+	if (++d->clock_hand >= nblocks)
+		come_round(d);
+	freed = evict_one(d, d->clock_hand, has_aged);
+	d->evicted += freed;
+	if (d->evicted >= d->map->counts[SPW_POOL_SLOTS]) {
+		d->evicted = 0;
+		d->turn++;
+	}
+	return freed;
+}
+
+bool
+spw_evict(struct spw_drainer *d, enum spw_evict what)
+{
+	/* How much is to be free in the end, as 1 / so many. */
+	static const uint32_t shares[2 + SPW_USED_MOST] = { 4, 8, 64, 64, 64 };
+	static const uint32_t rounds[] = {
+		[SPW_EVICT_IDLE] = 1, [SPW_EVICT_USED] = 2,
+		[SPW_EVICT_ALL] = 2 + SPW_USED_MOST,
+	};
 	struct spw_map *map = d->map;
 	uint32_t ready = spw_seg_ready(map, SPW_POOL_SLOTS);
 	uint32_t nblocks = spw_seg_ready(map, SPW_POOL_BLOCKS);
 	uint32_t free_now = SPW_MIN(spw_pool_free(map, SPW_POOL_SLOTS),
 				    spw_pool_free(map, SPW_POOL_BLOCKS));
 	uint32_t freed = 0;
-	uint32_t rounds = hard ? AGES + 2 : 1;
 
-	/* What was used goes only as far as it must. */
-	for (uint32_t i = 0; i < rounds * nblocks &&
-	     free_now + freed < (i < nblocks ? ready / 4 : ready / 8); i++) {
-		d->clock_hand = d->clock_hand + 1 < nblocks
-				? d->clock_hand + 1 : 0;
-		freed += evict_one(d, d->clock_hand, has_aged);
+	for (uint32_t round = 0; round < rounds[what]; round++) {
+		d->relentless = round > 1;
+		for (uint32_t i = 0; i < nblocks && free_now + freed <
+		     SPW_MAX(ready / shares[round], ROOM); i++)
+			freed += go_on(d, nblocks);
 	}
+	d->relentless = false;
 	/* Who waits is not called for what he cannot use. */
 	if (free_now + freed < ROOM)
 		return false;
@@ -106,11 +155,11 @@ spw_evict(struct spw_drainer *d, bool hard)
 	return true;
 }
 
-/* Not found in use by the hand more than once: what was just written. */
 static bool
-is_cold(struct spw_block *b)
+is_cold(struct spw_drainer *d, struct spw_block *b)
 {
-	return atomic_load(&b->used) >> 1 == 0;
+	(void)d;
+	return !spw_used_again(atomic_load(&b->used));
 }
 
 void

@@ -9,6 +9,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/gate.h"
+#include "shm/used.h"
 #include "shm/util.h"
 
 static struct spw_drainer *serving;
@@ -80,7 +81,7 @@ install(const struct row *row, const uint8_t *from, uint64_t n)
 			(struct spw_range){ 0, SPW_BLOCK_SIZE };
 		SPW_FAILPOINT("fetch-install");
 		spw_block_commit(&d->me, idx, &change);
-		atomic_store(&b->used, 1);
+		atomic_store(&b->used, SPW_USED_NOT | SPW_USED_LATELY);
 	}
 	spw_unlock(&b->lock);
 	spw_guard_leave();
@@ -100,15 +101,19 @@ has_room(struct spw_drainer *d)
 static bool
 make_room(struct spw_drainer *d)
 {
-	for (int i = 0; i < 2 && !has_room(d); i++)
-		(void)spw_evict(d, i > 0);
+	if (!has_room(d))
+		(void)spw_evict(d, SPW_EVICT_IDLE);
+	if (!has_room(d))
+		(void)spw_evict(d, SPW_EVICT_USED);
 	if (has_room(d))
 		return true;
 	/* More than is needed now: who reads on goes on wanting. */
 	(void)spw_spill(d, SPW_MAX(d->map->counts[SPW_POOL_SLOTS] / 8,
 				   (uint32_t)SPW_CHUNK_BLOCKS));
 	while (spw_store_await(d) && !has_room(d))
-		(void)spw_evict(d, true);
+		(void)spw_evict(d, SPW_EVICT_USED);
+	if (!has_room(d))
+		(void)spw_evict(d, SPW_EVICT_ALL);
 	return has_room(d);
 }
 

@@ -197,7 +197,7 @@ spw_store_refer(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
 		return false;
 	unrefer(d, p, bit);
 	atomic_store(&d->map->chunks[chunk].seq[bit],
-		     (uint16_t)d->store->held[held].o->seq);
+		     (uint32_t)d->store->held[held].o->seq);
 	p->held[bit] = held;
 	p->bits[bit / 64] |= 1ull << bit % 64;
 	d->store->held[held].nrefs++;
@@ -445,7 +445,7 @@ refer_found(struct spw_drainer *d, uint32_t held)
 		if (chunk == SPW_NONE ||
 		    !spw_chunk_has(&d->map->chunks[chunk], bit) ||
 		    atomic_load(&d->map->chunks[chunk].seq[bit]) !=
-		    (uint16_t)o->seq)
+		    (uint32_t)o->seq)
 			continue;
 		old = spw_store_of(d, chunk, bit);
 		if (!old || s->held[old].o->seq < o->seq)
@@ -573,14 +573,16 @@ spw_held_find(struct spw_drainer *d, uint32_t *ret_level)
 	for (uint32_t i = 0; i < s->nlevels; i++)
 		s->level[i].unsynced = true;
 	for (; r == 0 && finder.level < s->nlevels; finder.level++) {
-		const struct spw_level *l = &s->level[finder.level];
+		struct spw_level *l = &s->level[finder.level];
 
 		*ret_level = finder.level;
 		finder.doubt = 0;
 		r = spw_apart_list(l->tier, spw_away_patience(d, l->number),
 				   found, &finder);
-		if (finder.doubt)
+		if (finder.doubt) {
 			spw_away_doubt(d, l->number, finder.doubt);
+			spw_level_was_read(l, finder.doubt);
+		}
 		s->partial |= finder.doubt != 0;
 	}
 	SPW_FAILPOINT("held-listed");

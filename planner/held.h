@@ -50,6 +50,9 @@ const uint8_t *spw_ahead_take(struct spw_ahead *a, uint64_t at, uint64_t len);
 void spw_ahead_over(struct spw_level *l, struct spw_ahead *a);
 void spw_ahead_free(struct spw_level *l);
 
+/* Something was read from the tier, or could not be, for err. */
+void spw_level_was_read(struct spw_level *l, int err);
+
 /* store.c: what was packed is the tier's from now on. */
 void spw_store_send(struct spw_drainer *d, struct spw_down *down);
 

@@ -35,7 +35,7 @@ spw_log_down(struct spw_drainer *d, struct spw_down *down)
 	w->width = job->pack.width;
 	w->stored = job->stored > 0 ? (uint64_t)job->stored : 0;
 	w->pack = job->seconds;
-	w->err = down->x.err;
+	w->err = down->err;	/* x is the tier's while it is late */
 	if (w->err)
 		w->why |= SPW_WHY_FAILED;
 	if (down->sent_ns)

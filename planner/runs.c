@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "planner/advice.h"
+#include "planner/away.h"
 #include "planner/store.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
@@ -198,13 +199,20 @@ find_free(struct spw_drainer *d)
 	return NULL;
 }
 
+/* Home may take its time; the tiers are nobody's meanwhile. */
+static void
+wait(struct spw_drainer *d)
+{
+	(void)spw_task_reap(d, PATIENCE_MS);
+	spw_attend(d);
+	spw_away_tend(d);
+}
+
 void
 spw_runs_reserve(struct spw_drainer *d)
 {
-	while (!find_free(d)) {
-		(void)spw_task_reap(d, PATIENCE_MS);
-		spw_attend(d);
-	}
+	while (!find_free(d))
+		wait(d);
 }
 
 static struct spw_run *
@@ -297,8 +305,6 @@ spw_runs_flush(struct spw_drainer *d)
 void
 spw_runs_wait(struct spw_drainer *d)
 {
-	while (d->under_way) {
-		(void)spw_task_reap(d, PATIENCE_MS);
-		spw_attend(d);
-	}
+	while (d->under_way)
+		wait(d);
 }

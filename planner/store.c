@@ -294,11 +294,12 @@ spw_store_is_quiet(const struct spw_drainer *d)
 {
 	const struct spw_store *s = d->store;
 
+	/* A deaf one keeps what it has, also when the store is closed. */
 	for (uint32_t i = 0; i < s->nlevels; i++)
-		if (s->level[i].deaf || s->level[i].reading)
+		if (s->level[i].reading && !s->level[i].deaf)
 			return false;
 	for (uint32_t i = 0; i < s->ndown; i++)
-		if (s->down[i].busy)
+		if (s->down[i].busy && !s->down[i].late)
 			return false;
 	for (int i = 0; i < SPW_LOADS; i++)
 		if (s->load[i].busy)
@@ -371,6 +372,12 @@ has_room(struct spw_drainer *d, uint32_t level, uint64_t bytes)
 	return space.capacity - space.used >= bytes;
 }
 
+bool
+spw_level_is_shunned(const struct spw_level *l)
+{
+	return l->deaf || l->read_err || l->shunned_until > spw_now_ms();
+}
+
 /* Why a tier does not take it; 0: it does. */
 static unsigned
 refuses(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
@@ -379,7 +386,7 @@ refuses(struct spw_drainer *d, uint32_t level, bool durable, uint64_t bytes)
 
 	if (durable && !spw_apart_is_durable(l->tier))
 		return SPW_WHY_SYNC;
-	if (l->deaf || l->shunned_until > spw_now_ms())
+	if (spw_level_is_shunned(l))
 		return SPW_WHY_SHUNNED;
 	return has_room(d, level, bytes) ? 0 : SPW_WHY_FULL;
 }
@@ -482,8 +489,7 @@ usable(struct spw_drainer *d, bool durable)
 	uint64_t tiers = 0;
 
 	for (uint32_t i = 0; i < s->nlevels; i++)
-		if (!s->level[i].deaf &&
-		    s->level[i].shunned_until <= spw_now_ms() &&
+		if (!spw_level_is_shunned(&s->level[i]) &&
 		    (!durable || spw_apart_is_durable(s->level[i].tier)))
 			tiers |= 1ull << i;
 	return tiers;
@@ -615,6 +621,9 @@ spw_store_send(struct spw_drainer *d, struct spw_down *down)
 
 	down->x.up = false;
 	down->x.len = (size_t)down->pack.stored;
+	/* By who has just written before it: it is in no other's cache. */
+	memset((uint8_t *)down->x.buf + down->x.len, 0,
+	       spw_round_up(down->x.len, SPW_TIER_ALIGN) - down->x.len);
 	down->x.user = down;
 	down->sent = true;
 	down->sent_ns = spw_now_ns();

@@ -135,6 +135,10 @@ struct spw_level {			/* one of the tiers */
 	uint32_t flying;		/* of those */
 	bool cleaning;			/* it is given nothing new */
 	bool unread;			/* not all that is there was found */
+	int read_err;			/* of the last read that was over; it
+					 * gets nothing new meanwhile */
+	int64_t read_at;		/* ms; when it was last tried */
+	uint32_t tried;			/* the object, then */
 };
 
 struct spw_store {
@@ -183,6 +187,9 @@ int spw_store_open(struct spw_drainer *d);
 /* Nothing is under way that it could not be closed for. */
 bool spw_store_is_quiet(const struct spw_drainer *d);
 
+/* It gets nothing new: it failed a moment ago, or does not answer. */
+bool spw_level_is_shunned(const struct spw_level *l);
+
 /* Closes them; the shares that hold nothing any more go. */
 void spw_store_close(struct spw_drainer *d);
 
@@ -228,6 +235,10 @@ uint32_t spw_store_moving(const struct spw_drainer *d, const uint64_t *of,
  * the first thing that went wrong elsewhere. */
 int spw_store_sync(struct spw_drainer *d);
 
+/* A sync is about to be asked for, of what fsync puts: who will see to it wakes
+ * up meanwhile. */
+void spw_store_expect(struct spw_drainer *d);
+
 /* The same; if one tier alone is concerned and has it all, its thread does
  * `then` before we hear of it. */
 int spw_store_sync_then(struct spw_drainer *d, struct spw_apart_then then,
@@ -264,6 +275,9 @@ struct spw_taker {
 int spw_store_read(struct spw_drainer *d, uint32_t held, uint64_t from,
 		   uint64_t to, struct spw_taker taker,
 		   struct spw_span *ret_bad);
+
+/* Tries whether tiers that failed to read can by now. */
+void spw_ahead_probe(struct spw_drainer *d);
 
 /* A lane wants blocks: if it goes on from where it was, what comes next is
  * read ahead. */

@@ -512,6 +512,7 @@ spw_sync_serve(struct spw_drainer *d)
 		if (joined && !n) {
 			SPW_FAILPOINT("sync-asked");
 			spw_store_reap(d, true);
+			spw_store_expect(d);
 		}
 		if (joined)
 			prepare(d);

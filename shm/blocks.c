@@ -16,6 +16,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/lane.h"
+#include "shm/used.h"
 
 enum { TRIES = 8 };
 
@@ -207,6 +208,8 @@ spw_block_lock(struct spw_me *me, const struct spw_key *key)
 			.slot = SPW_NONE, .moving_slot = SPW_NONE,
 			.mask = SPW_NONE,
 		};
+		atomic_store_explicit(&b->used, SPW_USED_NOT,
+				      memory_order_relaxed);
 		if (link_block(me, idx, key)) {
 			lane->nblocks--;
 			me->last = idx;

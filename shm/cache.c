@@ -16,6 +16,7 @@
 #include "shm/mask.h"
 #include "shm/ranges.h"
 #include "shm/stream.h"
+#include "shm/used.h"
 
 enum {
 	TRIES = 16, LOOK_NS = 1000000000,
@@ -45,17 +46,6 @@ static bool
 is_whole(const struct piece *p)
 {
 	return p->to - p->from == SPW_BLOCK_SIZE;
-}
-
-/* For evict.c, which counts; a mark that is lost does no harm. */
-static void
-mark_used(struct spw_block *b)
-{
-	uint8_t used = atomic_load_explicit(&b->used, memory_order_relaxed);
-
-	if (!(used & 1))
-		atomic_store_explicit(&b->used, used | 1,
-				      memory_order_relaxed);
 }
 
 static uint64_t
@@ -343,7 +333,7 @@ publish_one(struct spw_me *me, uint32_t file, struct piece *p)
 	b = &map->blocks[idx];
 	me->lane->count.dirtied += b->state.ndirty == 0;
 	r = put(me, idx, p, &key);
-	mark_used(b);
+	spw_used_note(map, b);
 	if (!is_whole(p))
 		call_up_next(me, b, p);
 	spw_unlock(&b->lock);
@@ -567,6 +557,8 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 	if (left == n && n)
 		return r;
 	me->lane->count.writes += left == 0;	/* or when the rest is in */
+	spw_used_moved(me->map, me->lane->count.bytes_written,
+		       me->lane->count.bytes_written + n - left);
 	me->lane->count.bytes_written += n - left;
 	spw_gate_wake(me->map);
 	look_for_drainer(me, time);
@@ -635,7 +627,7 @@ copy_out(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 		atomic_thread_fence(memory_order_acquire);
 		if (spw_lock_word(&b->lock) != before)
 			continue;
-		mark_used(b);
+		spw_used_note(me->map, b);
 		return covered ? FOUND : MIXED;
 	}
 	return copy_locked(me, idx, key, from, to, buf);
@@ -828,6 +820,8 @@ spw_cache_read(struct spw_me *me, const struct spw_target *t, void *buf,
 	if (r < 0)
 		return r;
 	me->lane->count.reads += served != 0;
+	spw_used_moved(me->map, me->lane->count.bytes_read,
+		       me->lane->count.bytes_read + served);
 	me->lane->count.bytes_read += served;
 	return (int64_t)n;
 }

@@ -48,6 +48,8 @@ spw_file_find(struct spw_map *map, const struct spw_file_id *id)
 	struct spw_lock *lock = lock_of(map, bucket);
 	uint32_t file;
 
+	if (!spw_seg_has_fbucket(map, bucket))
+		return SPW_NONE;
 	/* Waiting without a lane: a dead changer is adopted by others, and
 	 * every chain it may leave behind is whole. */
 	for (int i = 0; i < 1000; i++) {
@@ -198,6 +200,8 @@ take(struct spw_me *me, const struct spw_file_id *id, uint32_t flags)
 	struct spw_lock *lock = lock_of(me->map, bucket);
 	uint32_t file;
 
+	if (!spw_seg_has_fbucket(me->map, bucket))
+		return SPW_NONE;
 	spw_guard_enter();
 	spw_lock(me, SPW_LOCK_FBUCKET, lock);
 	file = walk(me->map, bucket, id);
@@ -272,6 +276,9 @@ spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 	uint32_t file;
 	int r = 0;
 
+	if (SPW_UNLIKELY(!spw_seg_has_fbucket(me->map, bucket)) &&
+	    spw_seg_index_files(me->map, bucket) < 0)
+		return -ENOSPC;
 	spw_guard_enter();
 	spw_lock(me, SPW_LOCK_FBUCKET, lock);
 	if (atomic_load(&me->map->seg->closed)) {
@@ -319,6 +326,8 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 	bool idle, found;
 	uint32_t flags;
 
+	if (!spw_seg_has_fbucket(me->map, bucket))
+		return false;		/* a record without a file */
 	spw_guard_enter();
 	spw_lock(me, SPW_LOCK_FBUCKET, lock);
 	flags = atomic_load(&f->flags);

@@ -9,11 +9,12 @@
 #include "shm/blocks.h"
 #include "shm/failpoint.h"
 #include "shm/gate.h"
+#include "shm/used.h"
 
 enum {
 	ROW = 32,			/* blocks read at once, behind the gate */
-	WANTED = 5,			/* of spw_block.used: found in use twice
-					 * and just now, see evict.c */
+	/* As if it had been used again, and that again. */
+	WANTED = SPW_USED_NOT | 2 * SPW_USED_AGAIN | SPW_USED_LATELY,
 };
 
 static_assert(ROW <= SPW_SPARES, "a lane holds the slots of a row");

@@ -8,6 +8,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/lock.h"
+#include "shm/used.h"
 
 uint32_t
 spw_lane_count(const struct spw_map *map)
@@ -46,6 +47,8 @@ fold_counters(struct spw_map *map, struct spw_lane *lane)
 	_Atomic uint64_t *sum = (_Atomic uint64_t *)&map->seg->gone;
 	uint64_t *add = (uint64_t *)&lane->count;
 
+	spw_used_carry(map, spw_glance64(&map->seg->gone.bytes_written),
+		       lane->count.bytes_written);
 	for (size_t i = 0; i < sizeof(lane->count) / sizeof(*add); i++) {
 		atomic_fetch_add(&sum[i], add[i]);
 		add[i] = 0;

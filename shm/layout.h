@@ -31,8 +31,9 @@
  * Of what is as large as the memory that a job may use, little has memory from
  * the beginning: a short program must not pay for it. The buckets and their
  * locks have it part by part, from the first block there on; seg.indexed says
- * which, and who finds a bit unset has found that there is no such block. The
- * bitmaps grow with their pools, the cbuckets come with the first chunk.
+ * which, and who finds a bit unset has found that there is no such block. So
+ * it is with the fbuckets and files (seg.findexed). The bitmaps grow with their
+ * pools, the cbuckets come with the first chunk.
  *
  * Why blocks of 4 KiB: a kernel write is atomic per page against kill -9, and
  * so must ours be. A whole block, or the first piece of one, is written into a
@@ -113,7 +114,7 @@
 #include <stdint.h>
 
 #define SPW_MAGIC	0x3179617770737053ull	/* "Spspway1", little endian */
-#define SPW_VERSION	6u
+#define SPW_VERSION	7u
 
 #define SPW_BLOCK_SHIFT	12
 #define SPW_BLOCK_SIZE	(1u << SPW_BLOCK_SHIFT)
@@ -178,8 +179,11 @@ struct spw_block {
 	uint64_t number;
 	_Atomic uint32_t next;		/* chain of its bucket: index + 1 */
 	struct spw_block_state state;
-	_Atomic uint8_t used;		/* bit 0: since last sweep; evict.c */
-	uint8_t pad[27];
+	_Atomic uint8_t used;		/* see used.h */
+	uint8_t turn;			/* of the drainer: see evict.c */
+	uint8_t pad[2];
+	_Atomic uint32_t tick;		/* of its last use that counted */
+	uint8_t spare[20];
 };
 static_assert(sizeof(struct spw_block) == 128, "stored in the segment");
 
@@ -190,11 +194,12 @@ struct spw_chunk {			/* which blocks are below */
 	uint32_t pad[3];
 	_Atomic uint64_t below[SPW_CHUNK_BLOCKS / 64];
 	/* Which object has each of them: the end of its sequence number, so
-	 * that a successor who does not find it takes no older one for it.
-	 * Set before the bit. */
-	_Atomic uint16_t seq[SPW_CHUNK_BLOCKS];
+	 * that a successor who does not find it takes no older one for it. A
+	 * job does not live long enough to come to the same end again. Set
+	 * before the bit. */
+	_Atomic uint32_t seq[SPW_CHUNK_BLOCKS];
 };
-static_assert(sizeof(struct spw_chunk) == 576, "stored in the segment");
+static_assert(sizeof(struct spw_chunk) == 1088, "stored in the segment");
 
 struct spw_want {			/* blocks a thread waits for */
 	uint32_t file, file_gen;
@@ -486,8 +491,9 @@ static_assert(sizeof(struct spw_loss) == 256, "stored in the segment");
 struct spw_seg {
 	struct spw_seg_fixed fixed;
 	uint32_t crc;			/* CRC32C of fixed */
-	uint32_t pad;
+	_Atomic uint32_t tick;		/* by the bytes moved, see used.h */
 	_Atomic uint64_t indexed;	/* parts of the buckets with memory */
+	_Atomic uint64_t findexed;	/* the same of the fbuckets */
 	_Alignas(64) struct spw_pool pools[SPW_POOL_COUNT];
 
 	_Alignas(64) _Atomic uint32_t wake;	/* enum spw_drainer_state */

@@ -84,6 +84,7 @@ shm_sources = \
 	shm/tierspec.c \
 	shm/tierspec.h \
 	shm/tiertext.c \
+	shm/used.h \
 	shm/util.h \
 	shm/version.c \
 	shm/version.h \

@@ -52,6 +52,14 @@ spw_pidns_own(void)
 }
 
 bool
+spw_pidns_may_end(void)
+{
+	uint64_t own = spw_pidns_own();
+
+	return own && own != FIRST;
+}
+
+bool
 spw_mntns_differs(uint32_t pid)
 {
 	uint64_t own = inode_of("/proc/thread-self/ns/mnt");

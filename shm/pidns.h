@@ -9,6 +9,9 @@
 /* The one of this process, by its inode; 0: /proc does not tell. */
 uint64_t spw_pidns_own(void);
 
+/* Whether ours ends before the node does, and all processes in it at once. */
+bool spw_pidns_may_end(void);
+
 /* Whether a process sees other mounts than we do, as far as can be told. */
 bool spw_mntns_differs(uint32_t pid);
 

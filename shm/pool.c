@@ -63,8 +63,7 @@ take_ready(struct spw_me *me, enum spw_pool_id pool, uint32_t n,
 	   uint32_t *ret_items)
 {
 	struct spw_pool *p = &me->map->seg->pools[pool];
-	uint32_t words = SPW_MIN(atomic_load(&p->ready),
-				 me->map->counts[pool]) / 64;
+	uint32_t words = spw_pool_words(me->map, pool);
 	uint32_t start = atomic_load(&p->hint);
 
 	if (start >= words)
@@ -129,8 +128,11 @@ spw_pool_mend(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no)
 	struct spw_map *map = me->map;
 
 	if (grab && pool < SPW_POOL_COUNT &&
-	    word < spw_seg_ready(map, pool) / 64) {
-		for (uint32_t i = word * 64; i < word * 64 + 64; i++)
+	    word < spw_pool_words(map, pool)) {
+		uint32_t end = SPW_MIN(word * 64 + 64,
+				       spw_seg_ready(map, pool));
+
+		for (uint32_t i = word * 64; i < end; i++)
 			if (!atomic_load(&map->owners[pool][i]))
 				atomic_fetch_or(&map->bits[pool][word],
 						1ull << i % 64);

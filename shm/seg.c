@@ -27,21 +27,24 @@ enum {
 	GROW_MAX = 16384,		/* items at once: 64 MiB of slots */
 	CHUNKS_MIN = 64, CHUNKS_MAX = 1 << 23,
 	DECISIONS = 512, DECISIONS_MAX = 1 << 16,
-	PART_MIN = 4096,		/* buckets; a page of their locks */
+	PART_MIN = 1024,		/* buckets: a page of them */
+	TICK_MIN = 64 << 10, TICK_MAX = 64 << 20,	/* bytes */
 };
 
+/* A page costs a microsecond, and the first process of a job waits for all of
+ * them: what a program with a few files needs, and the rest as it is needed. */
 static const struct {
 	uint32_t item_size, first;	/* items that are made ready first, */
-	bool of_data;			/* a reader needs none */
+	enum spw_seg_made made;		/* also where no more is asked for */
 } pool_shape[SPW_POOL_COUNT] = {
-	[SPW_POOL_LANES] = { sizeof(struct spw_lane), 64 },
-	[SPW_POOL_PROCS] = { sizeof(struct spw_proc), 64 },
-	[SPW_POOL_FILES] = { sizeof(struct spw_file), 64 },
-	[SPW_POOL_OFDS] = { sizeof(struct spw_ofd), 128 },
-	[SPW_POOL_MAPS] = { SPW_MAP_FDS * 4, 64 },
-	[SPW_POOL_BLOCKS] = { sizeof(struct spw_block), 1024, true },
-	[SPW_POOL_SLOTS] = { SPW_BLOCK_SIZE, 128, true },
-	[SPW_POOL_CHUNKS] = { sizeof(struct spw_chunk), 64, true },
+	[SPW_POOL_LANES] = { sizeof(struct spw_lane), 16, SPW_MADE_TO_READ },
+	[SPW_POOL_PROCS] = { sizeof(struct spw_proc), 16, SPW_MADE_TO_READ },
+	[SPW_POOL_FILES] = { sizeof(struct spw_file), 16, SPW_MADE_TO_READ },
+	[SPW_POOL_OFDS] = { sizeof(struct spw_ofd), 64, SPW_MADE_TO_READ },
+	[SPW_POOL_MAPS] = { SPW_MAP_FDS * 4, 16, SPW_MADE_TO_READ },
+	[SPW_POOL_BLOCKS] = { sizeof(struct spw_block), 64, SPW_MADE_TO_WRITE },
+	[SPW_POOL_SLOTS] = { SPW_BLOCK_SIZE, 16, SPW_MADE_TO_WRITE },
+	[SPW_POOL_CHUNKS] = { sizeof(struct spw_chunk), 64, SPW_MADE_WHOLE },
 };
 
 /* Changes with every size that both sides must agree on. */
@@ -173,15 +176,15 @@ lay_out(struct spw_seg_fixed *f, const struct spw_seg_request *req)
 	f->nfbuckets = power_of_two(nfiles);
 	f->ncbuckets = power_of_two(counts[SPW_POOL_CHUNKS]);
 	place(&at, sizeof(struct spw_seg));
-	f->fbuckets_off = place(&at, 4ull * f->nfbuckets);
-	f->fbucket_locks_off = place(&at, sizeof(struct spw_lock) *
-				     (f->nfbuckets / 16));
 	f->asks_off = place(&at, nfiles / 8);
 	f->syncs_off = place(&at, nfiles / 8);
 	f->ndecisions = req->below ? DECISIONS : 0;
 	f->decisions_off = place(&at, sizeof(struct spw_decision) *
 				 f->ndecisions);
 	/* Up to here everything is reserved at once; the rest as it grows. */
+	f->fbuckets_off = place(&at, 4ull * f->nfbuckets);
+	f->fbucket_locks_off = place(&at, sizeof(struct spw_lock) *
+				     (f->nfbuckets / 16));
 	f->buckets_off = place(&at, 4ull * f->nbuckets);
 	f->bucket_locks_off = place(&at, sizeof(struct spw_lock) *
 				    (f->nbuckets / 16));
@@ -243,9 +246,20 @@ is_sound(const struct spw_seg_fixed *f)
 
 /* 64 parts, or fewer of whole pages. */
 static uint32_t
-part_shift(const struct spw_seg_fixed *f)
+part_shift(uint32_t nbuckets)
 {
-	return (uint32_t)__builtin_ctz(SPW_MAX(f->nbuckets / 64, PART_MIN));
+	return (uint32_t)__builtin_ctz(SPW_MAX(nbuckets / 64, PART_MIN));
+}
+
+/* A 32nd of the memory; of a large one, enough. */
+static uint32_t
+tick_shift(const struct spw_seg_fixed *f)
+{
+	uint64_t bytes = (uint64_t)f->tables[SPW_POOL_SLOTS].count *
+			 SPW_BLOCK_SIZE / 32;
+
+	return 63 - (uint32_t)__builtin_clzll(SPW_MIN(SPW_MAX(bytes, TICK_MIN),
+						      TICK_MAX));
 }
 
 static void
@@ -274,7 +288,9 @@ point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
 	map->bucket_mask = f->nbuckets - 1;
 	map->fbucket_mask = f->nfbuckets - 1;
 	map->cbucket_mask = f->ncbuckets - 1;
-	map->part_shift = part_shift(f);
+	map->part_shift = part_shift(f->nbuckets);
+	map->fpart_shift = part_shift(f->nfbuckets);
+	map->tick_shift = tick_shift(f);
 	for (int i = 0; i < SPW_POOL_COUNT; i++) {
 		map->bits[i] = (void *)(base + f->tables[i].bits_off);
 		map->owners[i] = (void *)(base + f->tables[i].owners_off);
@@ -334,11 +350,18 @@ static void
 announce(struct spw_map *map, enum spw_pool_id pool, uint32_t from,
 	 uint32_t n)
 {
+	uint32_t end = from + n;
+
 	if (pool == SPW_POOL_LANES)
-		init_lanes(map, from, from + n);
-	for (uint32_t i = from; i < from + n; i += 64) {
-		atomic_store(&map->seg->pools[pool].ready, i + 64);
-		atomic_store(&map->bits[pool][i / 64], UINT64_MAX);
+		init_lanes(map, from, end);
+	while (from < end) {
+		uint32_t next = SPW_MIN(from / 64 * 64 + 64, end);
+		uint64_t items = UINT64_MAX >> (64 - (next - from));
+
+		atomic_store(&map->seg->pools[pool].ready, next);
+		atomic_fetch_or(&map->bits[pool][from / 64],
+				items << from % 64);
+		from = next;
 	}
 }
 
@@ -390,42 +413,85 @@ spw_seg_unlock_byte(int fd, int byte)
 	spw_sys_close(fd);
 }
 
-/* Parts [from, to) of the buckets, and the locks that go with them. */
-static int
-reserve_parts(struct spw_map *map, int fd, uint32_t from, uint32_t to)
+struct index {				/* buckets and their locks */
+	uint64_t heads_off, locks_off;
+	uint32_t count, shift;
+	_Atomic uint64_t *parts;	/* that have memory */
+};
+
+static struct index
+index_of_blocks(struct spw_map *map)
 {
 	const struct spw_seg_fixed *f = &map->fixed;
-	uint64_t first = (uint64_t)from << map->part_shift;
-	uint64_t n = SPW_MIN((uint64_t)(to - from) << map->part_shift,
-			     f->nbuckets - first);
+
+	return (struct index){ f->buckets_off, f->bucket_locks_off,
+			       f->nbuckets, map->part_shift,
+			       &map->seg->indexed };
+}
+
+static struct index
+index_of_files(struct spw_map *map)
+{
+	const struct spw_seg_fixed *f = &map->fixed;
+
+	return (struct index){ f->fbuckets_off, f->fbucket_locks_off,
+			       f->nfbuckets, map->fpart_shift,
+			       &map->seg->findexed };
+}
+
+/* Parts [from, to), and the locks that go with them. */
+static int
+reserve_parts(const struct index *x, int fd, uint32_t from, uint32_t to)
+{
+	uint64_t first = (uint64_t)from << x->shift;
+	uint64_t n = SPW_MIN((uint64_t)(to - from) << x->shift,
+			     x->count - first);
 	uint64_t lock = sizeof(struct spw_lock);
-	int r = spw_reserve(fd, f->buckets_off + 4 * first, 4 * n);
+	int r = spw_reserve(fd, x->heads_off + 4 * first, 4 * n);
 
 	if (r == 0)
-		r = spw_reserve(fd, f->bucket_locks_off + lock * (first / 16),
+		r = spw_reserve(fd, x->locks_off + lock * (first / 16),
 				lock * (n / 16));
 	SPW_FAILPOINT("part-reserved");
 	for (uint32_t i = from; r == 0 && i < to; i++)
-		atomic_fetch_or(&map->seg->indexed, 1ull << i);
+		atomic_fetch_or(x->parts, 1ull << i);
 	return r;
 }
 
-/* Without a lock, since the caller is inside a file: who does it once more
- * changes nothing. */
-int
-spw_seg_index(struct spw_map *map, uint32_t bucket)
+static int
+reserve_all_parts(struct index x, int fd)
 {
-	uint32_t part = bucket >> map->part_shift;
+	return reserve_parts(&x, fd, 0, ((x.count - 1) >> x.shift) + 1);
+}
+
+/* Without a lock, since the caller may be inside a file: who does it once more
+ * changes nothing. */
+static int
+reserve_part(const struct spw_map *map, struct index x, uint32_t bucket)
+{
+	uint32_t part = bucket >> x.shift;
 	int cancel, r, fd;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	r = fd = open_again(map);
 	if (fd >= 0) {
-		r = reserve_parts(map, fd, part, part + 1);
+		r = reserve_parts(&x, fd, part, part + 1);
 		spw_sys_close(fd);
 	}
 	pthread_setcancelstate(cancel, NULL);
 	return r;
+}
+
+int
+spw_seg_index(struct spw_map *map, uint32_t bucket)
+{
+	return reserve_part(map, index_of_blocks(map), bucket);
+}
+
+int
+spw_seg_index_files(struct spw_map *map, uint32_t fbucket)
+{
+	return reserve_part(map, index_of_files(map), fbucket);
 }
 
 static int
@@ -440,12 +506,12 @@ make_ready(struct spw_map *map, int fd, enum spw_pool_id pool, uint32_t from,
 	return r;
 }
 
-/* How many there should be more: as many as there are. */
+/* How many there should be more: as many as there are, after a full word. */
 static uint32_t
 next_step(const struct spw_map *map, enum spw_pool_id pool, uint32_t ready)
 {
-	uint32_t n = ready ? SPW_MIN(SPW_MAX(ready, 64u), GROW_MAX)
-			   : pool_shape[pool].first;
+	uint32_t n = !ready ? pool_shape[pool].first
+		     : ready < 64 ? 64 - ready : SPW_MIN(ready, GROW_MAX);
 
 	return SPW_MIN(n, map->counts[pool] - ready);
 }
@@ -482,7 +548,7 @@ grow(struct spw_map *map, enum spw_pool_id pool)
 	}
 	r = make_ready(map, fd, pool, ready, next_step(map, pool, ready));
 	if (r < 0 && count - ready > 64)
-		r = make_ready(map, fd, pool, ready, 64);
+		r = make_ready(map, fd, pool, ready, 64 - ready % 64);
 	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
 	return r;
 }
@@ -504,6 +570,8 @@ void
 spw_seg_meet_slots(struct spw_map *map, uint32_t slot)
 {
 	uint32_t word = slot / 64;
+	uint32_t n = SPW_MIN(spw_seg_ready(map, SPW_POOL_SLOTS) - word * 64,
+			     64u);
 	uint64_t bit = 1ull << word % 64;
 	_Atomic uint64_t *seen;
 
@@ -512,10 +580,11 @@ spw_seg_meet_slots(struct spw_map *map, uint32_t slot)
 	seen = &map->mapped[word / 64];
 	if (atomic_load_explicit(seen, memory_order_relaxed) & bit)
 		return;
-	atomic_fetch_or_explicit(seen, bit, memory_order_relaxed);
+	if (n == 64)			/* else there will be more */
+		atomic_fetch_or_explicit(seen, bit, memory_order_relaxed);
 	/* Older kernels do not know it: then the pages come one by one. */
-	(void)spw_sys_madvise(map->slots + (uint64_t)word * 64 *
-			      SPW_BLOCK_SIZE, 64 * SPW_BLOCK_SIZE,
+	(void)spw_sys_madvise(spw_slot(map, word * 64),
+			      (uint64_t)n * SPW_BLOCK_SIZE,
 			      MADV_POPULATE_WRITE);
 }
 
@@ -523,7 +592,7 @@ static int
 fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f,
      enum spw_seg_made made)
 {
-	int r = spw_reserve(fd, 0, f->buckets_off);
+	int r = spw_reserve(fd, 0, f->fbuckets_off);
 
 	if (r < 0)
 		return r;
@@ -532,10 +601,11 @@ fill(struct spw_map *map, int fd, char *base, const struct spw_seg_fixed *f,
 	map->seg->crc = spw_crc32c(0, f, sizeof(*f));
 	point(map, base, f);
 	if (made == SPW_MADE_WHOLE)
-		r = reserve_parts(map, fd, 0,
-				  (map->bucket_mask >> map->part_shift) + 1);
+		r = reserve_all_parts(index_of_blocks(map), fd);
+	if (r == 0 && made == SPW_MADE_WHOLE)
+		r = reserve_all_parts(index_of_files(map), fd);
 	for (int i = 0; i < SPW_POOL_COUNT && r == 0; i++)
-		if (made != SPW_MADE_TO_READ || !pool_shape[i].of_data)
+		if (made <= pool_shape[i].made)
 			r = make_ready(map, fd, i, 0, next_step(map, i, 0));
 	return r;
 }

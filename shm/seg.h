@@ -32,6 +32,8 @@ struct spw_map {			/* this process's mapping */
 	uint32_t counts[SPW_POOL_COUNT];	/* copied out: cannot change */
 	uint32_t bucket_mask, fbucket_mask, cbucket_mask;
 	uint32_t part_shift;		/* bucket -> bit of seg.indexed */
+	uint32_t fpart_shift;		/* fbucket -> bit of seg.findexed */
+	uint32_t tick_shift;		/* bytes moved -> ticks, see used.h */
 	struct spw_seg_fixed fixed;	/* as it was checked */
 	uint64_t ino;			/* of the segment file */
 	struct spw_claims *claims;	/* shm/claims.h; NULL: not yet */
@@ -56,9 +58,9 @@ struct spw_me {				/* a thread in a segment */
 
 enum spw_seg_made {			/* what has memory from the beginning */
 	SPW_MADE_WHOLE,			/* buckets, the first of each pool */
-	SPW_MADE_TO_WRITE,		/* only the latter */
-	SPW_MADE_TO_READ,		/* no block nor slot: the first write
-					 * brings them */
+	SPW_MADE_TO_WRITE,		/* no buckets, no chunks */
+	SPW_MADE_TO_READ,		/* and no block nor slot: the first
+					 * write brings them */
 };
 
 struct spw_seg_request {
@@ -114,6 +116,7 @@ int spw_seg_grow(struct spw_map *map, enum spw_pool_id pool);
 
 /* Reserves memory for the buckets around this one; 0 when they have it. */
 int spw_seg_index(struct spw_map *map, uint32_t bucket);
+int spw_seg_index_files(struct spw_map *map, uint32_t fbucket);
 
 /* Maps the 64 slots around this one at once, the first time this process
  * meets them: one call instead of 64 page faults. */
@@ -135,6 +138,14 @@ spw_seg_has_bucket(const struct spw_map *map, uint32_t bucket)
 	return atomic_load_explicit(&map->seg->indexed,
 				    memory_order_acquire) >>
 	       (bucket >> map->part_shift) & 1;
+}
+
+/* The same of a bucket of files. */
+static inline bool
+spw_seg_has_fbucket(const struct spw_map *map, uint32_t fbucket)
+{
+	return atomic_load(&map->seg->findexed) >>
+	       (fbucket >> map->fpart_shift) & 1;
 }
 
 /* How many items of a pool have memory. A look at one beyond them raises

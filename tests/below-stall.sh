@@ -32,6 +32,9 @@ stalled_in()
 		kill -0 $! || break
 		sleep 0.1
 	done
+	"$spillway" place --log --json >"$scratch/log"
+	grep -q "\"error\": \"Connection timed out\"" "$scratch/log" ||
+		fail "$1: the log tells of nothing that was given up"
 	sleep 0.5
 	! grep -q 'check a' "$scratch/err" || [ "$(grep -c 'check a' \
 		"$scratch/err")" = 1 ] || fail "$1: nothing was below"

@@ -20,9 +20,12 @@ for ((i = 0; i < 200; i++)); do
 	[ ! -e "$scratch/now" ] || break
 	sleep 0.05
 done
-sleep 0.3			# figures are renewed four times a second
+for ((i = 0; i < 200; i++)); do	# figures are renewed four times a second
+	sleep 0.3
+	"$spillway" status --json tiers >"$scratch/json"
+	! grep -q '"objects": [1-9]' "$scratch/json" || break
+done
 "$spillway" status tiers >"$scratch/text"
-"$spillway" status --json tiers >"$scratch/json"
 touch "$scratch/now.over"
 wait $run || fail "ended with $?: $(cat "$scratch/err")"
 grep -Eq "^  tier nvme    $disk  [0-9.]+ [KM]iB/64 MiB in [0-9]+ objects?, (not )?durable$" \

@@ -3,6 +3,7 @@
 # crash-step.sh -- one call, killed after every instruction or after some
 
 . tests/functions.sh
+without_sanitizer thread "a step for each instruction of its library"
 
 if [ "${SPILLWAY_CHECK_LONG:-0}" = 1 ]; then
 	stride=1

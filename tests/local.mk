@@ -261,6 +261,7 @@ tests_scripts = \
 	tests/below-merge.sh \
 	tests/below-older.sh \
 	tests/below-pack.sh \
+	tests/below-scan.sh \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
 	tests/below-sync-often.sh \
@@ -373,10 +374,12 @@ tests_scripts = \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
 	tests/tier-back.sh \
+	tests/tier-back-busy.sh \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
 	tests/tier-stall-start.sh \
+	tests/tier-unread.sh \
 	tests/twin-address-space.sh \
 	tests/twin-apart.sh \
 	tests/twin-append-cut.sh \
@@ -385,6 +388,7 @@ tests_scripts = \
 	tests/twin-call-errors.sh \
 	tests/twin-cancel.sh \
 	tests/twin-confine.sh \
+	tests/twin-container.sh \
 	tests/twin-crowd.sh \
 	tests/twin-ctime.sh \
 	tests/twin-denied.sh \

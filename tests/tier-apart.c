@@ -231,6 +231,19 @@ good_syncs_are_answered(struct spw_bell *b, struct spw_apart *a)
 	      !pthread_equal(sync_by, pthread_self()));
 }
 
+/* Orders that are expected come soon, late or never; so do others. */
+static void
+expected_orders_are_heard(struct spw_bell *b, struct spw_apart *a)
+{
+	for (int i = 0; i < 100; i++) {
+		spw_apart_expect(a);
+		if (i % 2)
+			usleep((unsigned)i * 10);
+		if (i % 3)
+			CHECK(answers_after(b, a, 0, 0));
+	}
+}
+
 /* A tier that waits for nothing is called by who gives the orders, once its
  * thread has nothing to do. */
 static void
@@ -282,6 +295,7 @@ main(void)
 	orders_are_carried_out(b);
 	CHECK(!spw_apart_open(b, &fake, &setup, SPW_APART_MS, &a));
 	good_syncs_are_answered(b, a);
+	expected_orders_are_heard(b, a);
 	memory_is_written_at_once(a);
 	stamps_are_no_sign_of_life(a);
 	CHECK(!spw_apart_close(a, true));

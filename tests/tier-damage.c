@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -384,6 +385,34 @@ run(const char *name, void (*test)(void))
 	kit_remove(place);
 }
 
+/* Not to be read just now is not damaged: a listing says why. */
+static int
+note_unopened(void *arg, const struct spw_tier_found *f)
+{
+	CHECK(f->err == -EMFILE);
+	++*(unsigned *)arg;
+	return 0;
+}
+
+static void
+test_unopened(void)
+{
+	struct spw_tier *t = open_share(false);
+	struct rlimit limit, none;
+	unsigned n = 0;
+
+	(void)put(t, 1);
+	CHECK(ops->sync(t) == 0);
+	CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	none = (struct rlimit){ 0, limit.rlim_max };
+	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	CHECK(ops->list(t, note_unopened, &n) == 0 || n == 0);
+	CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	look(t);
+	CHECK(wholes == 1 && told == 0);
+	CHECK(ops->close(t, true) == 0);
+}
+
 int
 main(void)
 {
@@ -403,6 +432,7 @@ main(void)
 		run("cut", test_cut);
 		run("removed", test_removed);
 		run("removed early", test_removed_early);
+		run("not to be opened", test_unopened);
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 . tests/functions.sh
 # Nobody can look at what a thread has that is stuck in a tier.
 ASAN_OPTIONS+=:detect_leaks=0
+TSAN_OPTIONS+=:report_thread_leaks=0
 slow_mount_at tier
 tier=$scratch/tier
 place=$(place "$tier")

@@ -25,7 +25,10 @@ bare()
 mkdir a
 (cd a && plain bash ../steps.sh) >plain.out
 
-for drainer in agent thread auto; do
+# The library of this sanitizer would come late, with the drainer.
+drainers='agent thread auto'
+[[ ,$sanitizers, != *,thread,* ]] || drainers='agent auto'
+for drainer in $drainers; do
 	mkdir b-$drainer
 	(cd b-$drainer && SPILLWAY_JOB=bare-$drainer \
 		SPILLWAY_DRAINER=$drainer bare bash ../steps.sh) >spilled.out
@@ -56,7 +59,9 @@ crowd()
 		cmp a/sorted b-crowd/$1
 	done
 }
-for i in 1 2 3 4; do crowd $i & done >crowd.out 2>&1
+for i in 1 2 3 4; do
+	[[ $drainers != *thread* ]] || crowd $i &
+done >crowd.out 2>&1
 wait
 [ ! -s crowd.out ] || { sort crowd.out | uniq -c; fail "crowd: said that"; }
 

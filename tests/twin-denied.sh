@@ -3,6 +3,8 @@
 # twin-denied.sh -- where system calls or locked memory are forbidden
 
 . tests/functions.sh
+checked_front
+TSAN_OPTIONS+=:use_madv_dontdump=0	# madvise is denied below
 requires python3 --version
 
 deny=$top_builddir/tests/deny

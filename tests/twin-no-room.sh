@@ -16,5 +16,6 @@ counter_above bytes_absorbed 1000000
 counter_is bytes_undrained 0
 grep -q '"no-room"' "$receipt" || fail "the reason is not told"
 
-# Nobody burns a core for the five seconds until the file leaves.
-awk '{ exit $1 + $2 > 0.3 }' times || fail "seconds used: $(cat times)"
+# Nobody burns a core for the five seconds until the file leaves; a sanitizer
+# takes more than that to begin with.
+[ "$sanitizers" != no ] || awk '{ exit $1 + $2 > 0.3 }' times || fail "seconds used: $(cat times)"

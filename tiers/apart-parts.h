@@ -64,7 +64,7 @@ struct spw_apart {
 	struct spw_tier *tier;		/* the thread's own */
 	unsigned moving;		/* transfers submitted; its own too, */
 	bool worked;			/* since it rested, */
-	struct spw_spin spin;		/* and these */
+	struct spw_spin spin, expecting;	/* and these */
 	uint64_t *undone;		/* drops that failed */
 	size_t nundone, undone_room;
 	bool forgot;			/* one of them: no memory */
@@ -73,6 +73,7 @@ struct spw_apart {
 	bool ready;			/* they are to be carried out now */
 	bool absent;			/* the tier has the thread: to call */
 	bool idle;			/* it waits for orders */
+	bool expects;			/* one of them soon */
 	_Atomic uint32_t calls;		/* how often that was said */
 	struct spw_transfer *over, **over_end;
 	unsigned under_way;		/* orders and transfers */

@@ -364,6 +364,23 @@ rest(struct spw_apart *a)
 	a->idle = true;
 }
 
+/* Likewise, until there may be an order. Who will give one that is expected
+ * waits for others, who have to run before. */
+static void
+sleep_on(struct spw_apart *a)
+{
+	uint32_t calls = a->calls;
+
+	if (!a->expects) {
+		pthread_cond_wait(&a->given, &a->bell->lock);
+		return;
+	}
+	a->expects = false;
+	pthread_mutex_unlock(&a->bell->lock);
+	(void)spw_spin_among(&a->expecting, &a->calls, calls + 1);
+	pthread_mutex_lock(&a->bell->lock);
+}
+
 /* Likewise; NULL: transfers are under way. */
 static struct spw_order *
 await_order(struct spw_apart *a)
@@ -373,9 +390,9 @@ await_order(struct spw_apart *a)
 	if (!o && !a->moving) {
 		rest(a);
 		while (!(o = next_order(a)))
-			pthread_cond_wait(&a->given, &a->bell->lock);
+			sleep_on(a);
 	}
-	a->idle = false;
+	a->idle = a->expects = false;
 	return o;
 }
 

@@ -354,6 +354,19 @@ spw_apart_go(struct spw_apart *a)
 }
 
 void
+spw_apart_expect(struct spw_apart *a)
+{
+	bool wakes;
+
+	pthread_mutex_lock(&a->bell->lock);
+	wakes = a->idle && !a->todo && !is_at_hand(a);
+	a->expects |= wakes;
+	pthread_mutex_unlock(&a->bell->lock);
+	if (wakes)
+		pthread_cond_signal(&a->given);
+}
+
+void
 spw_apart_stamp(struct spw_apart *a)
 {
 	(void)give_if_idle(a, &a->stamp,

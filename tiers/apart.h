@@ -77,6 +77,9 @@ int64_t spw_apart_patience(struct spw_apart *a);
  * another order, or go: what comes together is moved together. */
 void spw_apart_move(struct spw_apart *a, struct spw_transfer *x, bool more);
 void spw_apart_go(struct spw_apart *a);
+
+/* An order will come in a moment: the thread wakes up until then. */
+void spw_apart_expect(struct spw_apart *a);
 struct spw_transfer *spw_apart_reap(struct spw_apart *a);
 
 /* One that fails is tried again with every sync, which fails until it is

@@ -22,7 +22,9 @@
  */
 enum {
 	SMALL = 64 << 10,
-	AHEAD = 256 << 10,		/* at once: others wait behind them */
+	AHEAD = 1 << 20,		/* at once: others wait behind them; but
+					 * the next sync has to note, too, that
+					 * they are there */
 };
 
 static uint8_t zeros[AHEAD] __attribute__((aligned(SPW_LOG_BLOCK)));

@@ -238,8 +238,12 @@ walk(struct spw_nvme *t, struct spw_log *log, uint64_t limit,
 				       O_NOFOLLOW | O_CLOEXEC, 0);
 		r = 0;
 	}
-	if (r == 0 && (log->headless || w->fd < 0))
-		r = tell(w, 0, SPW_LOG_HEAD, NULL, -EBADMSG);
+	if (r == 0 && w->fd < 0)
+		r = tell(w, 0, limit, NULL, w->fd == -ENOENT ? -EBADMSG
+			 : spw_share_fault(w->fd));
+	else if (r == 0 && log->headless)
+		r = tell(w, 0, SPW_LOG_HEAD, NULL, log->fault ? log->fault
+			 : -EBADMSG);
 	if (r == 0 && w->fd >= 0)
 		r = walk_objects(w);
 	if (w->fd >= 0)
@@ -259,7 +263,8 @@ keep(void *arg, struct walk *w, const struct spw_tier_found *f)
 	uint64_t to = pos + spw_round_up(f->len, SPW_LOG_BLOCK);
 	const struct spw_nvme *t = arg;
 
-	if (f->err && (pos < log->mark || t->keeps))
+	/* What cannot be read now may be there. */
+	if (f->err && (f->err != -EBADMSG || pos < log->mark || t->keeps))
 		log->damaged = true;
 	if (f->err && !f->object && to >= w->limit)
 		to = log->size;		/* nothing is to go there */

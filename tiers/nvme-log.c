@@ -490,6 +490,7 @@ load_head(int fd, struct spw_log *log)
 
 		if (r < 0 && r != -ENODATA && r != -EIO)
 			return r;
+		log->fault = r == -EIO ? r : log->fault;
 		if (is_head(&heads[i]) &&
 		    (!best || heads[i].turn > best->turn))
 			best = &heads[i];

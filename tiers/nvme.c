@@ -252,7 +252,6 @@ submit_put(struct spw_nvme *t, struct spw_transfer *x)
 	r = spw_log_add(log, log->end, x->len, SPW_LOG_PUTTING);
 	if (r < 0)
 		return r;
-	memset((char *)x->buf + x->len, 0, need - x->len);
 	spw_log_disguise(log, x->buf, 0, x->len);
 	slot->offset = log->end;
 	slot->io = (struct spw_io) {

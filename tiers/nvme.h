@@ -89,7 +89,8 @@ struct spw_log {			/* one file */
 	bool written, dropped;		/* since the last sync */
 	bool listed;			/* among the ones to sync */
 	bool damaged;			/* stays as it is until discarded */
-	bool headless;			/* none of its heads is whole */
+	bool headless;			/* none of its heads is whole, */
+	int fault;			/* or to be read, for this; 0: it was */
 	bool torn;			/* has gaps above the mark */
 	struct spw_log *next;		/* to sync */
 	struct spw_io seal;		/* under way if there is a head */

@@ -47,7 +47,8 @@ struct spw_transfer {
 	bool up;			/* false: put */
 	uint64_t place;			/* put: set by submit; up: given */
 	uint64_t at;			/* up: where in the object */
-	void *buf;			/* aligned; room for len rounded up */
+	void *buf;			/* aligned; room for len rounded up,
+					 * which may be stored as it is */
 	size_t len;
 	bool at_once;			/* put: -EAGAIN rather than a wait */
 	int err;			/* when reaped: 0 or negative errno */
