@@ -91,6 +91,56 @@ grep -q 'an unknown file: tier nvme, .*: damaged' err || fail "$(cat err)"
 check --repair -y >out 2>err
 check >out || fail "$(cat out)"
 
+# One that was cut short has what lies before that.
+cut_short()
+{
+	cp "$scratch/old" file
+	rebooted short "$tiers" 'synced file "$1" count=1; synced file "$1" \
+		count=5 skip=7 seek=7' "$scratch/new"
+	truncate -s 40000 "$(find "$scratch/disk" -name '*.log')"
+	fails_with 1 check >out 2>err
+}
+cut_short
+fails_with 5 "$spillway" recover -y --tiers "$tiers" >out 2>err
+grep -q 'short: recovered 1 file, ' out || fail "$(cat out err)"
+cmp <(head -c 10000 file) <(head -c 10000 "$scratch/new") || fail "lost"
+check --repair -y >out 2>err || fail "$(cat out err)"
+"$spillway" recover -y --tiers "$tiers" >out 2>err || fail "$(cat out err)"
+[ -z "$(ls "$scratch/disk")" ] || fail "left: $(find "$scratch/disk")"
+
+cut_short
+check --repair -y >out 2>err || fail "$(cat out err)"
+check --repair -y >out 2>err || fail "$(cat out err)"
+grep -q '1 object, .*: 0 damaged' out || fail "$(cat out)"
+"$spillway" recover -y --tiers "$tiers" >out
+cmp <(head -c 10000 file) <(head -c 10000 "$scratch/new") || fail "lost"
+[ -z "$(ls "$scratch/disk")" ] || fail "left: $(find "$scratch/disk")"
+
+# Something else under the name of a file of the tier keeps nobody from what is
+# in the others; nor does a second name of one of these.
+for kind in nvme:nvme-00000007.log bb:01234567-00000007.object; do
+	tiers="ram@16M ${kind%%:*}:$(place "$scratch/disk")@256M"
+	cp "$scratch/old" file
+	rebooted strange "$tiers" 'synced file "$1" count=2' "$scratch/new"
+	share=$(echo "$scratch/disk"/spillway-*/strange.*)
+	for part in "$share"/*[0-9].*; do
+		ln "$part" "$scratch/$(basename "$part")"
+	done
+	ln -s "$scratch/old" "$share/${kind#*:}"
+	fails_with 1 check >out 2>err
+	grep -q "an unknown file: tier .*/${kind#*:}:0: damaged" err ||
+		fail "$(cat err)"
+	fails_with 5 "$spillway" recover -y --tiers "$tiers" >out 2>err
+	grep -q 'strange: recovered 1 file, ' out || fail "$(cat out err)"
+	cmp <(head -c 20000 file) <(head -c 20000 "$scratch/new") ||
+		fail "$kind: lost"
+	check --repair -y >out 2>err || fail "$(cat out err)"
+	"$spillway" recover -y --tiers "$tiers" >out 2>err ||
+		fail "$(cat out err)"
+	[ -z "$(ls "$scratch/disk")" ] || fail "left: $(find "$scratch/disk")"
+done
+tiers="ram@16M nvme:$(place "$scratch/disk")@256M"
+
 # A segment that cannot be read.
 dir=$(echo "$shm_dir"/spillway.*)
 head -c 100000 /dev/urandom >"$dir/broken.seg"

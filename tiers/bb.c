@@ -418,8 +418,8 @@ sync_file(void *arg, const char *name)
 		return 0;
 	fd = spw_sys_openat(share->dir, name, O_RDONLY | O_NOFOLLOW |
 			    O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
+	if (fd < 0)			/* dropped just now, or none of ours */
+		return fd == -ENOENT || fd == -ELOOP ? 0 : fd;
 	r = spw_share_fdatasync(fd);
 	spw_sys_close(fd);
 	return r;
@@ -496,9 +496,20 @@ struct listing {
 };
 
 static int
-show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
+tell(struct listing *l, const char *name, struct spw_tier_found *f, int err)
 {
 	char where[PATH_MAX + NAME + 4];
+
+	(void)snprintf(where, sizeof(where), "%s/%s:0", l->t->share.path,
+		       name);
+	f->where = where;
+	f->err = err;
+	return l->seen(l->arg, f);
+}
+
+static int
+show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
+{
 	struct spw_object o;
 	struct stat st;
 	int r = spw_sys_fstat(fd, &st);
@@ -510,11 +521,8 @@ show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 	if (r == -ENOMEM)
 		return r;
 	f->object = r == 0 ? &o : NULL;
-	f->err = r == 0 && o.stored == f->len ? 0 : spw_share_fault(r);
-	(void)snprintf(where, sizeof(where), "%s/%s:0", l->t->share.path,
-		       name);
-	f->where = where;
-	return l->seen(l->arg, f);
+	return tell(l, name, f, r == 0 && o.stored == f->len
+		    ? 0 : spw_share_fault(r));
 }
 
 static int
@@ -528,6 +536,8 @@ list_file(void *arg, const char *name)
 		return 0;
 	fd = spw_sys_openat(l->t->share.dir, name, O_RDONLY | O_NOFOLLOW |
 			    O_CLOEXEC, 0);
+	if (fd == -ELOOP)		/* a symbolic link: none of ours */
+		return tell(l, name, &f, -EBADMSG);
 	if (fd < 0)			/* dropped by its owner just now */
 		return fd == -ENOENT ? 0 : fd;
 	r = show(l, fd, name, &f);

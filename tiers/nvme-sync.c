@@ -55,8 +55,8 @@ spw_nvme_do(struct spw_nvme *t, struct spw_io *io, unsigned n)
 	}
 }
 
-/* The file is still the one in the share, and as long as it was. Its times are
- * not asked for: where they were seen, the next write has to change them, and
+/* The file is still the one in the share, and as long as it was; one that is
+ * known to be damaged gets no puts, only drops. Its times are not asked for: where they were seen, the next write has to change them, and
  * the next sync to write the inode. */
 static int
 look_after(const struct spw_log *log)
@@ -65,7 +65,8 @@ look_after(const struct spw_log *log)
 	int r = spw_sys_statx(log->fd, "", AT_EMPTY_PATH,
 			      STATX_NLINK | STATX_SIZE, &stx);
 
-	if (r == 0 && (stx.stx_nlink == 0 || stx.stx_size < log->size))
+	if (r == 0 && (stx.stx_nlink == 0 ||
+		       (stx.stx_size < log->size && !log->damaged)))
 		r = -EIO;
 	return r;
 }

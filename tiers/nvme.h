@@ -163,6 +163,8 @@ void spw_log_disguise(const struct spw_log *log, void *buf, uint64_t at,
 void spw_log_name(uint32_t no, char ret_name[SPW_LOG_NAME]);
 bool spw_log_number(const char *name, uint32_t *ret_no);
 int spw_log_load(struct spw_nvme *t, uint32_t no);
+/* Something else has its name. */
+int spw_log_load_strange(struct spw_nvme *t, uint32_t no);
 int spw_log_create(struct spw_nvme *t, uint64_t size, struct spw_log **ret_log);
 int spw_log_remove(struct spw_nvme *t, struct spw_log *log);
 void spw_log_free(struct spw_nvme *t, struct spw_log *log);
