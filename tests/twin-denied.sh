@@ -5,6 +5,7 @@
 . tests/functions.sh
 checked_front
 TSAN_OPTIONS+=:use_madv_dontdump=0	# madvise is denied below
+ASAN_OPTIONS+=:detect_leaks=0		# bash and tr keep what they have
 requires python3 --version
 
 deny=$top_builddir/tests/deny
