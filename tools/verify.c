@@ -135,7 +135,8 @@ spw_proofs_take(const struct spw_map *map, struct spw_proofs **ret)
 		spw_proofs_free(p);
 		return r;
 	}
-	qsort(p->proof, p->n, sizeof(*p->proof), compare);
+	if (p->n)
+		qsort(p->proof, p->n, sizeof(*p->proof), compare);
 	*ret = p;
 	return 0;
 }
