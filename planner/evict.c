@@ -55,13 +55,23 @@ has_aged(struct spw_drainer *d, struct spw_block *b)
 		used -= SPW_USED_LATELY;
 	else if (!again)
 		return true;
-	else if (d->crowded || d->relentless || (uint8_t)(d->turn - b->turn) >= TURNS)
+	else if (d->crowded || d->relentless ||
+		 (uint8_t)(d->turn - b->turn) >= TURNS)
 		used -= SPW_USED_AGAIN;
 	else
 		return false;
 	b->turn = d->turn;
 	atomic_store(&b->used, used);
 	return false;
+}
+
+static void
+count_evicted(struct spw_drainer *d)
+{
+	if (++d->evicted >= d->map->counts[SPW_POOL_SLOTS]) {
+		d->evicted = 0;
+		d->turn++;
+	}
 }
 
 /* Removes the block if it is clean and its time has come. */
@@ -86,6 +96,7 @@ evict_one(struct spw_drainer *d, uint32_t idx,
 			spw_unlock(&b->lock);
 		} else {
 			spw_block_remove(&d->me, idx);
+			count_evicted(d);
 			gone = true;
 		}
 	}
@@ -112,17 +123,9 @@ come_round(struct spw_drainer *d)
 static uint32_t
 go_on(struct spw_drainer *d, uint32_t nblocks)
 {
-	uint32_t freed;
-
 	if (++d->clock_hand >= nblocks)
 		come_round(d);
-	freed = evict_one(d, d->clock_hand, has_aged);
-	d->evicted += freed;
-	if (d->evicted >= d->map->counts[SPW_POOL_SLOTS]) {
-		d->evicted = 0;
-		d->turn++;
-	}
-	return freed;
+	return evict_one(d, d->clock_hand, has_aged);
 }
 
 bool
