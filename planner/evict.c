@@ -18,6 +18,7 @@
  * clean then. A writer waits for that before it gets what is protected.
  */
 #include "planner/chunks.h"
+#include "planner/notes.h"
 #include "planner/store.h"
 #include "shm/files.h"
 #include "shm/gate.h"
@@ -202,6 +203,8 @@ drop_blocks(struct spw_drainer *d, uint32_t file)
 		spw_gate_drop(&d->me, file, 0);
 		if (!(atomic_load(&f->flags) & SPW_FILE_UNLINKED))
 			(void)spw_sync_release(d, file, UINT64_MAX);
+		else if (d->store)
+			spw_notes_tend(d, file, UINT64_MAX);
 		spw_store_release(d, file, UINT64_MAX);
 		spw_chunks_drop(d, file);
 		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_UNSETTLED);

@@ -380,6 +380,7 @@ tests_scripts = \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
 	tests/tier-back.sh \
+	tests/tier-back-beside.sh \
 	tests/tier-back-busy.sh \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
