@@ -20,15 +20,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "shm/util.h"
-
-enum { NAME = NAME_MAX - 4 };		/* room for what is added to it */
 
 struct notes {
 	int dir;
 	uint64_t ino;
-	char name[NAME_MAX];
+	char name[NAME_MAX + 1];
+	char new[NAME_MAX + 1];		/* the same while it is written */
 	char *text;			/* NULL: there is no such file */
 };
 
@@ -53,15 +53,26 @@ open_dir(int fd)
 			      O_CLOEXEC, 0);
 }
 
+/* Others may write in that directory: what they put there does not count. */
+static bool
+is_ours(const struct stat *st, const struct stat *home)
+{
+	return S_ISREG(st->st_mode) &&
+	       (st->st_uid == spw_sys_geteuid() || st->st_uid == home->st_uid);
+}
+
 static int
-read_all(int fd, char **ret_text)
+read_all(int fd, const struct stat *home, char **ret_text)
 {
 	struct stat st;
 	int64_t n = spw_sys_fstat(fd, &st);
-	char *text = n < 0 ? NULL : malloc((size_t)st.st_size + 1);
+	char *text;
 
+	if (n < 0 || !is_ours(&st, home))
+		return n < 0 ? (int)n : -EPERM;
+	text = malloc((size_t)st.st_size + 1);
 	if (!text)
-		return n < 0 ? (int)n : -ENOMEM;
+		return -ENOMEM;
 	n = spw_sys_pread(fd, text, (uint64_t)st.st_size, 0);
 	if (n < 0) {
 		free(text);
@@ -79,20 +90,31 @@ end(struct notes *n)
 	spw_sys_close(n->dir);
 }
 
+static bool
+set_names(struct notes *n, const char *share)
+{
+	snprintf(n->name, sizeof(n->name), ".spillway-home.%s", share);
+	return snprintf(n->new, sizeof(n->new), ".spillway-home.%s.new",
+			share) < (int)sizeof(n->new);
+}
+
 static int
 begin(int fd, const char *share, struct notes *ret)
 {
 	struct stat st;
 	int file, r = spw_sys_fstat(fd, &st);
 
-	*ret = (struct notes){ .dir = r < 0 ? r : open_dir(fd),
-			       .ino = st.st_ino };
+	if (r < 0)
+		return r;
+	*ret = (struct notes){ .ino = st.st_ino };
+	if (!set_names(ret, share))
+		return -ENAMETOOLONG;
+	ret->dir = open_dir(fd);
 	if (ret->dir < 0)
 		return ret->dir;
-	snprintf(ret->name, NAME, ".spillway-home.%s", share);
 	file = spw_sys_openat(ret->dir, ret->name, O_RDONLY | O_NOFOLLOW |
-			      O_CLOEXEC, 0);
-	r = file < 0 ? file : read_all(file, &ret->text);
+			      O_NONBLOCK | O_CLOEXEC, 0);
+	r = file < 0 ? file : read_all(file, &st, &ret->text);
 	if (file >= 0)
 		spw_sys_close(file);
 	if (r == 0 || r == -ENOENT)
@@ -120,13 +142,21 @@ sync_fd(int fd)
 	return (int)spw_syscall(SYS_fsync, fd, 0, 0, 0, 0, 0);
 }
 
+static int
+remove_name(const struct notes *n, const char *name)
+{
+	int r = (int)spw_syscall(SYS_unlinkat, n->dir, (long)name, 0, 0, 0, 0);
+
+	return r == -ENOENT ? 0 : r;
+}
+
 /* Under another name, and durable. */
 static int
-write_new(const struct notes *n, const char *name, const char *text)
+write_new(const struct notes *n, const char *text)
 {
-	int fd = spw_sys_openat(n->dir, name, O_WRONLY | O_CREAT | O_TRUNC |
-				O_NOFOLLOW | O_CLOEXEC, 0600);
-	int64_t r = fd;
+	int fd = spw_sys_openat(n->dir, n->new, O_WRONLY | O_CREAT | O_EXCL |
+				O_CLOEXEC, 0600);
+	int64_t r;
 
 	if (fd < 0)
 		return fd;
@@ -137,24 +167,26 @@ write_new(const struct notes *n, const char *name, const char *text)
 	return (int)r;
 }
 
+/* What somebody who was killed left under the other name goes first. */
 static int
 replace(const struct notes *n, const char *text)
 {
-	char name[NAME_MAX + 8];
-	int r;
+	int r = remove_name(n, n->new);
 
-	snprintf(name, sizeof(name), "%s.new", n->name);
-	if (*text) {
-		r = write_new(n, name, text);
-		if (r == 0)
-			r = (int)spw_syscall(SYS_renameat, n->dir, (long)name,
-					     n->dir, (long)n->name, 0, 0);
-	} else {
-		r = (int)spw_syscall(SYS_unlinkat, n->dir, (long)n->name, 0, 0,
-				     0, 0);
-		r = r == -ENOENT ? 0 : r;
+	if (r == 0 && !*text)
+		r = remove_name(n, n->name);
+	else if (r == 0)
+		r = write_new(n, text);
+	if (r == 0 && *text) {
+		SPW_FAILPOINT("beside-written");
+		r = (int)spw_syscall(SYS_renameat, n->dir, (long)n->new,
+				     n->dir, (long)n->name, 0, 0);
 	}
-	return r == 0 ? sync_fd(n->dir) : r;
+	if (r < 0) {
+		(void)remove_name(n, n->new);
+		return r;
+	}
+	return sync_fd(n->dir);
 }
 
 int

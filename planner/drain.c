@@ -202,24 +202,32 @@ break_in(struct spw_drainer *d)
 
 /* Room for writers: what is clean and was not used for long goes first; then,
  * if that was not enough, dirty blocks go down; then what is clean and was
- * used, unless room is on its way. */
+ * used, unless room is on its way.
+ *
+ * Of what is dirty as much goes down as came up for readers in any case: that
+ * has to be clean to make room, and if it stayed for want of a home that takes
+ * it, what is read again and again would not have its place. */
 static void
 make_room(struct spw_drainer *d)
 {
 	uint32_t most = d->map->counts[SPW_POOL_SLOTS] / 4;
 	uint32_t moving = spw_store_moving(d, NULL, UINT64_MAX);
-	bool looks = is_worth_a_look(d, moving);
+	bool looks = is_worth_a_look(d, moving), enough = false;
 
 	if (looks) {
 		d->cleaned = 0;
 		d->starved = !spw_evict(d, SPW_EVICT_IDLE);
-		if (!spw_is_short_of_room(d))
-			return;
+		enough = !spw_is_short_of_room(d);
 	}
+	if (enough)
+		most = SPW_MIN(most, d->came_up);
+	d->came_up = 0;
 	d->may_pass_home = !d->keeps;
 	if (moving < most)
 		moving += spw_spill(d, most - moving);
 	d->may_pass_home = false;
+	if (enough)
+		return;
 	if (looks && (d->starved || !moving))
 		d->starved = !spw_evict(d, SPW_EVICT_USED) && !moving;
 	if (d->starved && !spw_away_hushes(d))

@@ -122,6 +122,7 @@ struct spw_drainer {
 	int64_t dry_since;		/* ms; nor before, but by taking what
 					 * is protected; 0: it could */
 	uint32_t cleaned;		/* blocks, since room was looked for */
+	uint32_t came_up;		/* blocks for readers, since then */
 	struct spw_crew *crew;
 	struct spw_aside *aside;	/* NULL: no tiers, or not open yet */
 	uint32_t under_way;		/* tasks */

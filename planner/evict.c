@@ -18,6 +18,7 @@
  * clean then. A writer waits for that before it gets what is protected.
  */
 #include "planner/chunks.h"
+#include "planner/notes.h"
 #include "planner/store.h"
 #include "shm/files.h"
 #include "shm/gate.h"
@@ -55,13 +56,23 @@ has_aged(struct spw_drainer *d, struct spw_block *b)
 		used -= SPW_USED_LATELY;
 	else if (!again)
 		return true;
-	else if (d->crowded || d->relentless || (uint8_t)(d->turn - b->turn) >= TURNS)
+	else if (d->crowded || d->relentless ||
+		 (uint8_t)(d->turn - b->turn) >= TURNS)
 		used -= SPW_USED_AGAIN;
 	else
 		return false;
 	b->turn = d->turn;
 	atomic_store(&b->used, used);
 	return false;
+}
+
+static void
+count_evicted(struct spw_drainer *d)
+{
+	if (++d->evicted >= d->map->counts[SPW_POOL_SLOTS]) {
+		d->evicted = 0;
+		d->turn++;
+	}
 }
 
 /* Removes the block if it is clean and its time has come. */
@@ -86,6 +97,7 @@ evict_one(struct spw_drainer *d, uint32_t idx,
 			spw_unlock(&b->lock);
 		} else {
 			spw_block_remove(&d->me, idx);
+			count_evicted(d);
 			gone = true;
 		}
 	}
@@ -112,17 +124,9 @@ come_round(struct spw_drainer *d)
 static uint32_t
 go_on(struct spw_drainer *d, uint32_t nblocks)
 {
-	uint32_t freed;
-
 	if (++d->clock_hand >= nblocks)
 		come_round(d);
-	freed = evict_one(d, d->clock_hand, has_aged);
-	d->evicted += freed;
-	if (d->evicted >= d->map->counts[SPW_POOL_SLOTS]) {
-		d->evicted = 0;
-		d->turn++;
-	}
-	return freed;
+	return evict_one(d, d->clock_hand, has_aged);
 }
 
 bool
@@ -199,6 +203,8 @@ drop_blocks(struct spw_drainer *d, uint32_t file)
 		spw_gate_drop(&d->me, file, 0);
 		if (!(atomic_load(&f->flags) & SPW_FILE_UNLINKED))
 			(void)spw_sync_release(d, file, UINT64_MAX);
+		else if (d->store)
+			spw_notes_tend(d, file, UINT64_MAX);
 		spw_store_release(d, file, UINT64_MAX);
 		spw_chunks_drop(d, file);
 		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_UNSETTLED);

@@ -145,6 +145,7 @@ take(void *arg, uint64_t at, const uint8_t *bytes, uint64_t n)
 		install(row, bytes, size);
 		row->key.number++;
 		row->came++;
+		row->d->came_up++;
 	}
 	return !row->err;
 }

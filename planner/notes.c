@@ -136,9 +136,11 @@ number_up_to(struct spw_drainer *d, uint32_t file, uint64_t seq)
 bool
 spw_notes_are_due(struct spw_drainer *d, uint32_t file)
 {
-	return spw_home_of(d, file)->dropped ||
-	       (d->store->partial &&
-		atomic_load(&d->map->files[file].flags) & SPW_FILE_COPIED);
+	uint32_t flags = atomic_load(&d->map->files[file].flags);
+
+	return !(flags & SPW_FILE_UNLINKED) &&
+	       (spw_home_of(d, file)->dropped ||
+		(d->store->partial && flags & SPW_FILE_COPIED));
 }
 
 void

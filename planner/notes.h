@@ -8,9 +8,9 @@
 /* Of the file's objects in that share those up to the number returned. */
 uint64_t spw_note_read(int fd, const char *share);
 
-/* The file is home up to object seq. If objects of it may be left where they
- * cannot be dropped, home is made to say so; if there are none any more, it
- * need not. */
+/* The file is home up to object seq, or has no name. If objects of it may be
+ * left where they cannot be dropped, home is made to say so; if there are none
+ * any more, or no home, it need not. */
 void spw_notes_tend(struct spw_drainer *d, uint32_t file, uint64_t seq);
 
 /* Whether a tier may have objects of the file that nobody can drop. */

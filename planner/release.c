@@ -311,7 +311,8 @@ spw_sync_release_settled(struct spw_drainer *d)
 	for (uint32_t i = 0; d->store && i < map->counts[SPW_POOL_FILES]; i++)
 		if (atomic_load(&map->owners[SPW_POOL_FILES][i]) &
 		    SPW_IN_USE &&
-		    (d->store->of_file[i] || spw_notes_are_due(d, i)) &&
+		    (d->store->of_file[i] || spw_notes_are_due(d, i) ||
+		     atomic_load(&map->files[i].flags) & SPW_FILE_NOTED) &&
 		    !spw_file_is_unsettled(&map->files[i]) &&
 		    !(atomic_load(&map->files[i].flags) &
 		      SPW_FILE_UNLINKED)) {

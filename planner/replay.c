@@ -199,6 +199,8 @@ put_mark(struct bringing *b, struct spw_replay_object *ret_mark)
 
 		if (spw_apart_is_durable(r->tier[tier]) != (i < r->ntiers))
 			continue;
+		if (!r->stored)		/* the last one kept it */
+			return -ENOMEM;
 		n = spw_object_encode(r->packer, &o, NULL, r->stored,
 				      spw_replay_bound(), r->raw);
 		if (n < 0)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # below-scan.sh -- what was used again and again stays in memory while much else
-# passes through, written or read once; what is used now takes its place at last
+# passes through, written or read once; what is used now takes its place at
+# last, also where much is dirty and home does not take it
 
 . tests/functions.sh
 slow_mount
@@ -84,4 +85,14 @@ begin "$tiers" open:other open:hot "set:$mount:stall=*" \
 came_up step1
 came_up step2
 at_most "came up of what is read now" $((10 << 20))
+finish
+
+# Nor does what was written last keep it, and waits for a home that stalls.
+begin "$tiers" open:other open:hot "set:$mount:stall=*" \
+	write:other:2:0:10M:64K write:hot:1:0:40M:64K \
+	repeat:12:other:0:10M:64K "call:$scratch/step1" \
+	repeat:4:other:0:10M:64K "call:$scratch/step2" "set:$mount:stall="
+came_up step1
+came_up step2
+at_most "came up of what is read beside much that is dirty" $((10 << 20))
 finish

@@ -24,6 +24,7 @@ tests_units = \
 	tests/tier-pmem \
 	tests/unit-advisor \
 	tests/unit-analyze \
+	tests/unit-beside \
 	tests/unit-block-last \
 	tests/unit-cache-stress \
 	tests/unit-choose \
@@ -128,6 +129,9 @@ tests_tier_pmem_SOURCES = \
 	tests/tier-kit.h \
 	tests/tier-pmem.c
 
+tests_unit_beside_SOURCES = \
+	tests/guarded.h \
+	tests/unit-beside.c
 tests_unit_monitor_SOURCES = \
 	tests/guarded.h \
 	tests/unit-monitor.c
@@ -376,6 +380,7 @@ tests_scripts = \
 	tests/source-reasons.sh \
 	tests/source-shape.sh \
 	tests/tier-back.sh \
+	tests/tier-back-beside.sh \
 	tests/tier-back-busy.sh \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \

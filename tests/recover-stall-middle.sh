@@ -58,10 +58,11 @@ stalls_in()
 
 	state=$(stat -c '%n %y' *)
 	echo 'bandwidth=1000000' >"$tier/.slowfs-control"
-	timeout 60 "$@" >"$scratch/out" 2>"$scratch/err" &
+	timeout 150 "$@" >"$scratch/out" 2>"$scratch/err" &
 	command=$!
-	for i in {1..400}; do
+	for i in {1..4000}; do
 		[ "$(stat -c '%n %y' *)" = "$state" ] || break
+		kill -0 $command || fail "nothing gets home: $(cat "$scratch/err")"
 		sleep 0.02
 	done
 	echo 'stall=*' >"$tier/.slowfs-control"

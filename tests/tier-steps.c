@@ -18,7 +18,8 @@
  *	expect:FILE:SEED:FROM:LENGTH:PIECE	somebody else wrote that; so far
  *						apart, as above
  *	open:FILE				makes it, if need be
- *	fsync:FILE, close:FILE, save:FILE:NAME	NAME is a plain copy
+ *	fsync:FILE, close:FILE, unlink:FILE
+ *	save:FILE:NAME				NAME is a plain copy
  *	set:MOUNT:KNOB=VALUE			of slowfs
  *	weigh:WEIGHTS				spillway_weigh_job
  *	sleep:MILLISECONDS
@@ -241,6 +242,8 @@ do_file_step(char **word)
 	} else if (!strcmp(*word, "close")) {
 		tell("close", f->name, close(f->fd));
 		f->fd = -1;
+	} else if (!strcmp(*word, "unlink")) {
+		tell("unlink", f->name, unlink(f->name));
 	} else if (!strcmp(*word, "save")) {
 		save(f, word[2]);
 	} else if (!strcmp(*word, "try")) {
