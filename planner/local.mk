@@ -37,6 +37,12 @@ planner_sources = \
 	planner/engine.c \
 	planner/engine.h \
 	planner/evict.c \
+	planner/explore-codec.c \
+	planner/explore-filter.c \
+	planner/explore-final.c \
+	planner/explore-parts.h \
+	planner/explore-run.c \
+	planner/explore-worth.c \
 	planner/explore.c \
 	planner/explore.h \
 	planner/fetch.c \

@@ -136,7 +136,8 @@ spw_seed_settle(struct spw_seed *seed)
 }
 
 /* All of a file with a NUL behind it, for free().  -ENOENT if there is none;
- * a FIFO or a directory is -EBADMSG, and nobody waits for it.
+ * a FIFO, a device or a directory is -EINVAL, and nobody waits for it; one that
+ * is too large is -EBADMSG.
  */
 static int
 read_file(const char *path, char **ret_text, size_t *ret_n)
@@ -149,15 +150,12 @@ read_file(const char *path, char **ret_text, size_t *ret_n)
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size > SIZE_MOST) {
-		close(fd);
-		return -EBADMSG;
-	}
-	text = malloc((size_t)st.st_size + 1);
+	got = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ? -EINVAL
+	      : st.st_size > SIZE_MOST ? -EBADMSG : 0;
+	text = got ? NULL : malloc((size_t)st.st_size + 1);
 	if (!text) {
 		close(fd);
-		return -ENOMEM;
+		return got ? (int)got : -ENOMEM;
 	}
 	while ((got = read(fd, text + n, (size_t)st.st_size - n)) > 0)
 		n += (size_t)got;
@@ -171,6 +169,12 @@ read_file(const char *path, char **ret_text, size_t *ret_n)
 	*ret_text = text;
 	*ret_n = n;
 	return 0;
+}
+
+static const char *
+error_text(int r)
+{
+	return r == -EINVAL ? "no regular file" : strerror(-r);
 }
 
 /* The seed in a file.  Empty, and 0, if there is no file. */
@@ -200,7 +204,7 @@ read_seed(const char *path, struct spw_seed *ret, char **ret_text,
 			   path, reason);
 	if (r == -EPROTONOSUPPORT || r == -EOPNOTSUPP)
 		return say(note, r, "seed %s %s; ignored", path, reason);
-	return say(note, r, "seed %s: %s; ignored", path, strerror(-r));
+	return say(note, r, "seed %s: %s; ignored", path, error_text(r));
 }
 
 static bool
@@ -358,6 +362,17 @@ add_all(struct spw_seed *seed, const struct spw_seed *more)
 	return r;
 }
 
+/* It may be somebody's file that was named by mistake.  The first one stays. */
+static void
+keep_damaged(const char *path)
+{
+	char name[PATH_MAX];
+	int n = snprintf(name, sizeof(name), "%s.damaged", path);
+
+	if (n > 0 && (size_t)n < sizeof(name))
+		(void)link(path, name);		/* better without than not */
+}
+
 static int
 merge_and_write(const struct spw_seed *more, const char *path,
 		const struct spw_seed_profile *profile,
@@ -368,9 +383,13 @@ merge_and_write(const struct spw_seed *more, const char *path,
 	int r;
 
 	r = read_seed(path, &seed, &old, note);
-	if (r < 0 && r != -EBADMSG)
+	if (r == -EPROTONOSUPPORT)
 		return r;
 	note->text[0] = '\0';		/* it was told when it was loaded */
+	if (r < 0 && r != -EBADMSG)
+		return r;
+	if (r < 0)
+		keep_damaged(path);
 	if (!is_ours(&seed))
 		drop_speeds(&seed);
 	spw_seed_machine(seed.cpu, &seed.cores);
@@ -405,7 +424,7 @@ save(const struct spw_seed *more, const char *path,
 		(void)say(ret_note, r, "seed %s was not saved: %s", path,
 			  lock == -EAGAIN ? "others keep its lock"
 			  : r == -EOPNOTSUPP ? "no JSON in this build"
-					     : strerror(-r));
+					     : error_text(r));
 	return r;
 }
 

@@ -79,7 +79,8 @@ struct spw_seed_note {
 
 /* Tell the predictor what the file knows.  0, also if there is no file; else
  * a negative errno, with a note, and nothing was told: -EBADMSG it is
- * damaged, and the next save builds it anew; -EPROTONOSUPPORT it is of a
+ * damaged, and the next save builds it anew, beside PATH.damaged; -EINVAL it
+ * is no regular file, and stays as it is; -EPROTONOSUPPORT it is of a
  * later version and stays as it is; -EOPNOTSUPP no JSON in this build.
  *
  * A file of another machine: its speeds are left out, which the note says,

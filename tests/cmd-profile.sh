@@ -45,6 +45,25 @@ for member in machine updated profiled versions tiers costs; do
 	grep -q "\"$member\"" "$seed" || fail "the seed has no $member"
 done
 
+# What it suggests can be pasted, whatever the place is called.  It is there if
+# it was the faster of two on one disk.
+odd=$scratch/disk/o\'d$'\xff'
+mkdir "$odd"
+for i in $(seq 9); do
+	"$spillway" profile -q --seconds 1 --seed "$seed" >out 2>err \
+		--tiers "ram@16M nvme:$disk/o'd"$'\xff@16M' ||
+		fail "$(cat err)"
+	! grep '^SPILLWAY_TIERS=.*nvme:' out || break
+done
+(
+	unset SPILLWAY_TIERS
+	eval "$(grep '^SPILLWAY_TIERS=' out)"
+	[ -n "$SPILLWAY_TIERS" ] || fail "$(cat out)"
+	"$spillway" run --tiers "$SPILLWAY_TIERS" -- true 2>err ||
+		fail "$SPILLWAY_TIERS: $(cat err)"
+)
+rmdir "$odd"
+
 # Damaged: one line, and made anew.
 head -c 100 "$seed" >cut
 cp cut "$seed"

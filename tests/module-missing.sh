@@ -44,6 +44,28 @@ expect zstd no 'codec-zstd.so: (invalid ELF header|file too short)'
 cp "$built/libspillway-engine.so" modules/codec-zstd.so
 expect zstd no 'codec-zstd.so is not a module of ours$'
 
+# One that ends too early, wherever that is, and what is no file.
+for codec in lz4 zstd; do
+	[ -e "$built/codec-$codec.so" ] || continue
+	size=$(stat -c %s "$built/codec-$codec.so")
+	for cut in $(seq 0 1531 "$size"); do
+		head -c "$cut" "$built/codec-$codec.so" \
+			>modules/codec-$codec.so
+		timeout 20 "$top_builddir/tests/list-features" modules \
+			>list || fail "cut to $cut bytes: $?"
+		[ "$cut" -gt 8192 ] ||
+			grep -q "^codec *$codec *no .*\(too short\|cut short\)" \
+			list || fail "cut to $cut bytes: $(cat list)"
+	done
+	rm modules/codec-$codec.so
+	mkfifo modules/codec-$codec.so
+	timeout 20 "$top_builddir/tests/list-features" modules >list ||
+		fail "a FIFO: $?"
+	grep -q "^codec *$codec *no .*no regular file" list ||
+		fail "a FIFO: $(cat list)"
+	rm modules/codec-$codec.so
+done
+
 # A module of another version, and one under another name.
 cp "$built/module-old.so" modules/codec-lz4.so
 expect lz4 no 'codec-lz4.so has module version 1, this engine needs 2$'

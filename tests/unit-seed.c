@@ -257,12 +257,21 @@ test_odd_files(void)
 	learn(p, 1, 7, 1);
 	(void)unlink(FILE_NAME);
 	CHECK(!mkfifo(FILE_NAME, 0600));
-	load(p, -EBADMSG, "is no file of ours");
-	(void)unlink(FILE_NAME);
+	load(p, -EINVAL, "no regular file; ignored");
+	save(p, -EINVAL);
+	CHECK(!lstat(FILE_NAME, &st) && S_ISFIFO(st.st_mode));
+	CHECK(!unlink(FILE_NAME));
 	CHECK(!mkdir(FILE_NAME, 0700));
-	load(p, -EBADMSG, "is no file of ours");
-	CHECK(spw_seed_save(p, FILE_NAME, &note) < 0 && note.text[0]);
+	load(p, -EINVAL, "no regular file; ignored");
+	CHECK(spw_seed_save(p, FILE_NAME, &note) == -EINVAL);
+	CHECK(!strcmp(note.text, "seed " FILE_NAME " was not saved: "
+		      "no regular file"));
 	CHECK(!rmdir(FILE_NAME));
+	CHECK(!symlink(FILE_NAME, FILE_NAME));
+	load(p, -ELOOP, "; ignored");
+	CHECK(spw_seed_save(p, FILE_NAME, &note) == -ELOOP);
+	CHECK(strstr(note.text, " was not saved: "));
+	CHECK(!unlink(FILE_NAME));
 	CHECK(spw_seed_save(p, "no/such/dir", &note) == -ENOENT);
 	CHECK(!strcmp(note.text, "seed no/such/dir was not saved: "
 		      "No such file or directory"));
@@ -275,6 +284,14 @@ test_odd_files(void)
 	CHECK(!lstat(FILE_NAME, &st) && S_ISLNK(st.st_mode));
 	CHECK(strstr(get_file("there.json"), "\"costs\""));
 	CHECK(access("there.json.new", F_OK) < 0);
+
+	/* it was no seed of ours, so it is kept; the first of them is */
+	CHECK(!strcmp(get_file("there.json.damaged"), "{"));
+	put_file("there.json", "[", 1);
+	learn(p, 2, 7, 1);
+	save(p, 0);
+	CHECK(!strcmp(get_file("there.json.damaged"), "{"));
+	CHECK(strstr(get_file("there.json"), "\"costs\""));
 	CHECK(!unlink(FILE_NAME));
 	spw_predict_free(p);
 }
@@ -392,6 +409,7 @@ main(void)
 {
 	static const char *const left[] = {
 		FILE_NAME, FILE_NAME ".lock", "there.json", "there.json.lock",
+		FILE_NAME ".damaged", "there.json.damaged",
 	};
 	const char *reason;
 	struct spw_seed none;

@@ -157,6 +157,7 @@ spw_module_open(const char *dir, const char *name,
 {
 	const struct spw_module *m;
 	char path[PATH_MAX];
+	const char *reason;
 	void *handle;
 	int r;
 
@@ -166,6 +167,9 @@ spw_module_open(const char *dir, const char *name,
 	if (access(path, F_OK))
 		return refuse(ret_finding, -ENOENT, "%s.so is not in %s",
 			      name, dir);
+	r = spw_module_whole(path, &reason);
+	if (r < 0)
+		return refuse(ret_finding, r, "%s: %s", path, reason);
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return refuse(ret_finding, -ELIBACC, "%s", dlerror());

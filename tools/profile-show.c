@@ -166,7 +166,28 @@ is_worth(const struct spw_profile_shown *s, const struct spw_profile_tier *t)
 				      t->is.write > home->is.write);
 }
 
-/* The tiers worth having as they were written, fastest first. */
+/* As it was written, but for what a shell would not take between quotes, or a
+ * terminal show: only a place has such bytes, and there %27 says the same.
+ */
+static void
+put_spec(struct spw_text *t, const char *s, size_t n)
+{
+	char code[4];
+	size_t len;
+
+	for (; n; s += len, n -= len) {
+		len = spw_text_char(s, n);
+		if (len && *s != '\'') {
+			spw_text_putn(t, s, len);
+			continue;
+		}
+		(void)snprintf(code, sizeof(code), "%%%02X", (uint8_t)*s);
+		spw_text_put(t, code);
+		len = 1;
+	}
+}
+
+/* The tiers worth having, fastest first. */
 static void
 suggest(const struct spw_profile_shown *s, char *ret, size_t cap)
 {
@@ -187,9 +208,8 @@ suggest(const struct spw_profile_shown *s, char *ret, size_t cap)
 		used[best] = true;
 		if (t.len)
 			spw_text_putc(&t, ' ');
-		spw_text_putn(&t, s->list->source +
-			      s->tiers.at[best].spec->at,
-			      s->tiers.at[best].spec->len);
+		put_spec(&t, s->list->source + s->tiers.at[best].spec->at,
+			 s->tiers.at[best].spec->len);
 	}
 	if (!t.len)
 		spw_text_put(&t, "ram@auto");
@@ -209,9 +229,7 @@ spw_profile_print(const struct spw_profile_shown *s)
 		putchar('\n');
 	}
 	suggest(s, line, sizeof(line));
-	fputs("SPILLWAY_TIERS='", stdout);
-	spw_show_name(stdout, line);
-	puts("'");
+	printf("SPILLWAY_TIERS='%s'\n", line);
 }
 
 static void

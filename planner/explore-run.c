@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* explore-run.c -- samples and blocks of data, packed for a trial */
+
+#include "planner/explore-parts.h"
+#include "shm/util.h"
+
+#include <string.h>
+
+#define PART (5 * SPW_EXPLORE_PIECE)	/* more than 64 KiB, as blocks of
+					 * objects are: codecs have other
+					 * tables for less */
+
+/* Pieces from the middle of each part of the data, of whole records: what a
+ * file starts with is seldom like the rest of it.
+ */
+static size_t
+gather(const struct spw_explored *x, size_t piece, uint8_t *to)
+{
+	size_t unit = SPW_MAX(x->traits->stride, 8);
+	size_t step = x->n / SPW_EXPLORE_PIECES, len = SPW_MIN(piece, step);
+
+	len -= len % unit;
+	for (unsigned i = 0; i < SPW_EXPLORE_PIECES; i++) {
+		size_t at = i * step + (step - len) / 2;
+
+		memcpy(to + i * len, x->data + at - at % unit, len);
+	}
+	return SPW_EXPLORE_PIECES * len;
+}
+
+void
+spw_explore_sample(struct spw_explorer *e, const struct spw_explored *x)
+{
+	e->sampled = gather(x, SPW_EXPLORE_PIECE, e->sample);
+	e->in_block = 0;
+	memset(e->took, 0, sizeof(e->took));
+}
+
+bool
+spw_explore_run(struct spw_explorer *e, const struct spw_explored *x,
+		unsigned way, const struct spw_explore_piece *piece,
+		struct spw_observed *ret)
+{
+	struct spw_object_pack pack =
+		spw_ways_pack(&e->ways->at[way], x->traits);
+	bool unpacks = e->chooser->weights.decompress > 0;
+
+	if (spw_trial(&e->trial, &pack, piece->data, piece->n, unpacks,
+		      ret) < 0)
+		return false;
+	e->account->spent += e->chooser->weights.compress *
+			     (ret->pack + ret->unpack);
+	ret->is_sample = piece->is_sample;
+	return true;
+}
+
+void
+spw_explore_tell(struct spw_explorer *e, const struct spw_explored *x,
+		 unsigned way, const struct spw_observed *seen)
+{
+	if (seen->is_sample)
+		e->took[way] = seen->pack / (double)seen->bytes;
+	spw_predict_learn(e->predictor, x->stream, way, seen);
+}
+
+bool
+spw_explore_run_sample(struct spw_explorer *e, const struct spw_explored *x,
+		       unsigned way, struct spw_observed *ret)
+{
+	struct spw_explore_piece sample = { e->sample, e->sampled, true };
+
+	return spw_explore_run(e, x, way, &sample, ret);
+}
+
+void
+spw_explore_try(struct spw_explorer *e, const struct spw_explored *x,
+		unsigned way)
+{
+	struct spw_observed seen;
+
+	if (spw_explore_run_sample(e, x, way, &seen))
+		spw_explore_tell(e, x, way, &seen);
+}
+
+/* What shrinks to little is packed quickly, and a longer block costs little. */
+bool
+spw_explore_run_block(struct spw_explorer *e, const struct spw_explored *x,
+		      unsigned way, struct spw_observed *ret)
+{
+	const struct spw_costs *costs =
+		spw_predict_costs(e->predictor, x->stream);
+	bool is_little = costs->stored[way] < SPW_EXPLORE_LITTLE;
+	struct spw_explore_piece block = { .data = e->block };
+
+	if (!e->in_block)
+		e->in_block = gather(x, is_little ? SPW_EXPLORE_LONG : PART,
+				     e->block);
+	block.n = e->in_block;
+	return spw_explore_run(e, x, way, &block, ret);
+}

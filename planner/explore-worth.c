@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* explore-worth.c -- what trials are worth, and what they may take */
+
+#include "planner/explore-parts.h"
+#include "shm/util.h"
+
+#define HOPE 0.6		/* times what packing a sample took */
+#define LITTLE_HOPE 0.3		/* then most of it is getting ready */
+#define EXPECTED (64e6 * 1.048576)	/* bytes of a stream, or more */
+#define SHARE 0.008		/* of the time these take, for trials */
+
+double
+spw_explore_alone(const struct spw_chooser *ch, const struct spw_plan *plan)
+{
+	const struct spw_weights *w = &ch->weights;
+	double cost = plan->cost;
+
+	for (unsigned i = 0; i < plan->n; i++) {
+		const struct spw_tier_state *t = &ch->tier[plan->piece[i].tier];
+
+		cost -= (w->compress + w->ratio) * t->queue / t->write_bw;
+	}
+	return cost;
+}
+
+double
+spw_explore_plan(struct spw_explorer *e, const struct spw_explored *x,
+		 unsigned *ret_way)
+{
+	const struct spw_costs *costs =
+		spw_predict_costs(e->predictor, x->stream);
+	struct spw_plan plan;
+
+	if (spw_choose_solve(e->chooser, costs, x->n, &plan) < 0)
+		return 0;
+	*ret_way = plan.piece[0].choice;
+	return spw_explore_alone(e->chooser, &plan) / (double)x->n;
+}
+
+bool
+spw_explore_affords(struct spw_explorer *e, const struct spw_explored *x,
+		    double part)
+{
+	double bytes = SPW_MAX(e->account->bytes, EXPECTED);
+	unsigned way;
+	double time = bytes * spw_explore_plan(e, x, &way);
+
+	if (e->account->spent <= part * SHARE * time)
+		return true;
+	e->cut = true;
+	return false;
+}
+
+bool
+spw_explore_is_tried(struct spw_explorer *e, const struct spw_explored *x,
+		     unsigned way)
+{
+	return spw_predict_evidence(e->predictor, x->stream, way) > 0;
+}
+
+double
+spw_explore_hope(const struct spw_costs *costs, unsigned way)
+{
+	return costs->stored[way] < SPW_EXPLORE_LITTLE ? LITTLE_HOPE : HOPE;
+}
