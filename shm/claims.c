@@ -18,6 +18,7 @@
 
 #include "shm/crc32c.h"
 #include "shm/guard.h"
+#include "shm/nofile.h"
 #include "shm/reserve.h"
 #include "shm/sys.h"
 #include "shm/text.h"
@@ -509,22 +510,37 @@ weed(struct spw_claims *c, struct chain *chain, _Atomic uint32_t *head,
 	}
 }
 
+struct growth {
+	const struct spw_claims *c;
+	uint64_t off;
+};
+
+static int
+reserve_step(void *arg)
+{
+	const struct growth *g = arg;
+	int r, fd = spw_sys_open(g->c->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW,
+				 0);
+
+	if (fd < 0)
+		return fd;
+	r = spw_reserve(fd, g->off, STEP * sizeof(struct claim));
+	spw_sys_close(fd);
+	return r;
+}
+
 static int
 grow(const struct spw_claims *c, const struct chain *chain)
 {
 	struct stripe *s = chain->stripe;
 	uint32_t ready = chain->ready;
-	uint64_t off = (uint64_t)((char *)(chain->claims + ready) -
-				  (char *)c->at);
-	int r, fd;
+	struct growth g = { c, (uint64_t)((char *)(chain->claims + ready) -
+					  (char *)c->at) };
+	int r;
 
 	if (ready + STEP > CLAIMS)
 		return -ENOSPC;
-	fd = spw_sys_open(c->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-	if (fd < 0)
-		return fd;
-	r = spw_reserve(fd, off, STEP * sizeof(struct claim));
-	spw_sys_close(fd);
+	r = spw_nofile_do(reserve_step, &g);
 	for (uint32_t i = ready; r == 0 && i < ready + STEP; i++) {
 		atomic_store(&chain->claims[i].next,
 			     atomic_load(&s->unused));

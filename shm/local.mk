@@ -50,6 +50,8 @@ shm_sources = \
 	shm/mask.h \
 	shm/names.c \
 	shm/names.h \
+	shm/nofile.c \
+	shm/nofile.h \
 	shm/options.h \
 	shm/paths.c \
 	shm/paths.h \

@@ -15,6 +15,7 @@
 
 #include "shm/crc32c.h"
 #include "shm/failpoint.h"
+#include "shm/nofile.h"
 #include "shm/reserve.h"
 #include "shm/sys.h"
 #include "shm/text.h"
@@ -464,20 +465,35 @@ reserve_all_parts(struct index x, int fd)
 	return reserve_parts(&x, fd, 0, ((x.count - 1) >> x.shift) + 1);
 }
 
+struct part {
+	const struct spw_map *map;
+	const struct index *x;
+	uint32_t no;
+};
+
+static int
+reserve_this(void *arg)
+{
+	const struct part *p = arg;
+	int r, fd = open_again(p->map);
+
+	if (fd < 0)
+		return fd;
+	r = reserve_parts(p->x, fd, p->no, p->no + 1);
+	spw_sys_close(fd);
+	return r;
+}
+
 /* Without a lock, since the caller may be inside a file: who does it once more
  * changes nothing. */
 static int
 reserve_part(const struct spw_map *map, struct index x, uint32_t bucket)
 {
-	uint32_t part = bucket >> x.shift;
-	int cancel, r, fd;
+	struct part part = { map, &x, bucket >> x.shift };
+	int cancel, r;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	r = fd = open_again(map);
-	if (fd >= 0) {
-		r = reserve_parts(&x, fd, part, part + 1);
-		spw_sys_close(fd);
-	}
+	r = spw_nofile_do(reserve_this, &part);
 	pthread_setcancelstate(cancel, NULL);
 	return r;
 }
@@ -528,9 +544,17 @@ begin_growth(const struct spw_map *map)
 	return fd;
 }
 
+struct growth {
+	struct spw_map *map;
+	enum spw_pool_id pool;
+};
+
 static int
-grow(struct spw_map *map, enum spw_pool_id pool)
+grow(void *arg)
 {
+	const struct growth *g = arg;
+	struct spw_map *map = g->map;
+	enum spw_pool_id pool = g->pool;
 	uint32_t count = map->counts[pool];
 	uint32_t had = atomic_load(&map->seg->pools[pool].ready);
 	uint32_t ready;
@@ -556,12 +580,13 @@ grow(struct spw_map *map, enum spw_pool_id pool)
 int
 spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 {
+	struct growth g = { map, pool };
 	int cancel, r;
 
 	/* A thread that was cancelled would leave the lock behind: it goes
 	 * with the descriptor, and that with the process. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	r = grow(map, pool);
+	r = spw_nofile_do(grow, &g);
 	pthread_setcancelstate(cancel, NULL);
 	return r;
 }

@@ -408,6 +408,7 @@ tests_scripts = \
 	tests/twin-fork.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-join.sh \
+	tests/twin-last-descriptor.sh \
 	tests/twin-lean.sh \
 	tests/twin-lost-preload.sh \
 	tests/twin-lost-writer.sh \
@@ -471,6 +472,7 @@ tests_helpers = \
 	tests/exec-forms \
 	tests/fork-forms \
 	tests/home-errors \
+	tests/last-descriptor \
 	tests/list-features \
 	tests/name-forms \
 	tests/odd-io \
