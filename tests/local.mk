@@ -273,6 +273,7 @@ tests_scripts = \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-job-end.sh \
+	tests/cmd-json.sh \
 	tests/cmd-keep-faults.sh \
 	tests/cmd-keep.sh \
 	tests/cmd-mpirun.sh \
