@@ -361,6 +361,7 @@ tests_scripts = \
 	tests/recover-newer.sh \
 	tests/recover-stalled.sh \
 	tests/recover-tiers.sh \
+	tests/run-clock.sh \
 	tests/service-life.sh \
 	tests/setup-flags.sh \
 	tests/setup-packages.sh \
