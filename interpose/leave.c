@@ -95,6 +95,23 @@ spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 	return true;
 }
 
+/* What the kernel wrote stays home, also where files are to be kept. The
+ * drainer will not look: there is nothing for it to bring. */
+static void
+tell_if_home(const struct spw_visit *v, int64_t pos)
+{
+	uint32_t unknown = SPW_KEEP_UNKNOWN;
+	int64_t data;
+
+	if (!v->g.me->map->fixed.keep || pos < 0)
+		return;
+	data = spw_sys_lseek(v->g.t.fd, 0, SEEK_DATA);
+	(void)spw_sys_lseek(v->g.t.fd, pos, SEEK_SET);
+	if (data >= 0)
+		atomic_compare_exchange_strong(&v->g.f->keep, &unknown,
+					       SPW_KEEP_PARTLY);
+}
+
 void
 spw_visit_end(struct spw_visit *v)
 {
@@ -110,6 +127,7 @@ spw_visit_end(struct spw_visit *v)
 		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
 		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
 		spw_stamp_saw(v->g.me->map, spw_nanoseconds(&st.st_mtim));
+		tell_if_home(v, pos);
 	}
 	if (v->changes)
 		spw_file_flag(f, SPW_FILE_TOUCHED);

@@ -20,7 +20,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "planner/drain.h"
@@ -126,14 +125,10 @@ begin(void *arg)
 }
 
 static void
-join_all(const struct timespec *until)
+join_all(int64_t until_ms)
 {
 	for (; nthreads; nthreads--)
-		if (until)
-			(void)pthread_timedjoin_np(threads[nthreads - 1], NULL,
-						   until);
-		else
-			(void)pthread_join(threads[nthreads - 1], NULL);
+		(void)spw_thread_join(threads[nthreads - 1], until_ms);
 }
 
 static int
@@ -158,7 +153,7 @@ spw_engine_thread_start(const char *segment_path, void (*tell)(void))
 
 	if (nthreads && !atomic_load(&told_to_leave))
 		return 0;		/* begun, but not yet in office */
-	join_all(NULL);
+	join_all(-1);
 	r = spw_seg_attach(segment_path, &engine_map);
 	if (r < 0)
 		return r;
@@ -176,15 +171,11 @@ spw_engine_thread_start(const char *segment_path, void (*tell)(void))
 EXPORT void
 spw_engine_thread_stop(int64_t ms)
 {
-	struct timespec until;
-
 	if (!atomic_exchange(&engine_drainer, NULL) && ms >= 0)
 		return;
 	tell_to_leave();
 	spw_gate_hurry(&engine_map);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until = spw_timespec(spw_nanoseconds(&until) + ms * 1000000);
-	join_all(ms < 0 ? NULL : &until);
+	join_all(ms < 0 ? -1 : spw_now_ms() + ms);
 }
 
 /* Only what the kernel shares: the parent's thread uses the memory on its

@@ -116,9 +116,32 @@ grep -q '1 object, .*: 0 damaged' out || fail "$(cat out)"
 cmp <(head -c 10000 file) <(head -c 10000 "$scratch/new") || fail "lost"
 [ -z "$(ls "$scratch/disk")" ] || fail "left: $(find "$scratch/disk")"
 
+# A log that is all zeros, or empty, had a head once: it is not taken for one
+# that was being made, which goes without a word.
+for size in whole 0; do
+	cp "$scratch/old" file
+	rebooted blank "$tiers" 'synced file "$1" count=2' "$scratch/new"
+	log=$(find "$scratch/disk" -name '*.log')
+	[ $size = 0 ] || size=$(stat -c %s "$log")
+	truncate -s 0 "$log"
+	truncate -s $size "$log"
+	head -c 70000 /dev/zero >"${log%0.log}1.log.new"
+	fails_with 1 check >out 2>err
+	fails_with 5 "$spillway" recover -y --tiers "$tiers" >out 2>err
+	check --repair -y >out 2>err || fail "$(cat out err)"
+	grep -q ': 1 damaged, 1 removed' out || fail "$(cat out err)"
+	"$spillway" recover -y --tiers "$tiers" >out 2>err ||
+		fail "$(cat out err)"
+	[ -z "$(ls "$scratch/disk")" ] || fail "left: $(find "$scratch/disk")"
+done
+
 # Something else under the name of a file of the tier keeps nobody from what is
 # in the others; nor does a second name of one of these.
-for kind in nvme:nvme-00000007.log bb:01234567-00000007.object; do
+for kind in nvme:nvme-00000007.log pmem:pmem-0007.log \
+	bb:01234567-00000007.object; do
+	[ $kind != pmem:pmem-0007.log ] ||
+		"$spillway" version --features | grep -q '^tiers.* pmem ' ||
+		continue
 	tiers="ram@16M ${kind%%:*}:$(place "$scratch/disk")@256M"
 	cp "$scratch/old" file
 	rebooted strange "$tiers" 'synced file "$1" count=2' "$scratch/new"
@@ -134,6 +157,15 @@ for kind in nvme:nvme-00000007.log bb:01234567-00000007.object; do
 	grep -q 'strange: recovered 1 file, ' out || fail "$(cat out err)"
 	cmp <(head -c 20000 file) <(head -c 20000 "$scratch/new") ||
 		fail "$kind: lost"
+	check --repair -y >out 2>err || fail "$(cat out err)"
+	mkdir "$share/${kind#*:}"
+	fails_with 1 timeout 30 "$spillway" fsck --tiers "$tiers" >out 2>err
+	grep -q "tier .*/${kind#*:}:0: damaged" err || fail "$(cat err)"
+	fails_with 5 timeout 30 "$spillway" fsck --repair -y \
+		--tiers "$tiers" >out 2>err
+	rmdir "$share/${kind#*:}"
+	mkfifo "$share/${kind#*:}"
+	fails_with 1 timeout 30 "$spillway" fsck --tiers "$tiers" >out 2>err
 	check --repair -y >out 2>err || fail "$(cat out err)"
 	"$spillway" recover -y --tiers "$tiers" >out 2>err ||
 		fail "$(cat out err)"

@@ -178,6 +178,21 @@ cmp old <(dd if="$scratch/data" bs=1000 skip=9 count=2 status=none
 [ "$(stat -c %a old)" = 644 ] || fail "old: mode"
 nothing_left
 
+# So does one that the kernel wrote.
+cat >range.py <<EOF
+import os, sys
+a, b = os.open(sys.argv[1], os.O_RDONLY), os.open("range", os.O_RDWR | os.O_CREAT)
+done = 0
+while done < 6000000:
+    done += os.copy_file_range(a, b, 6000000 - done)
+assert os.lseek(b, 0, os.SEEK_CUR) == done
+EOF
+spilled python3 range.py "$scratch/data" 2>err
+grep -q '/range: is not kept, it goes home: some of it is home already *\[W118\]' \
+	err || fail "$(cat err)"
+same_bytes range "$scratch/data"
+nothing_left
+
 # So do all where no tier survives a reboot, and when tiers are full.
 spilled_flags=(--at-exit keep --job keep --tiers ram@16M)
 spilled dd if="$scratch/data" of=volatile bs=100000 status=none 2>err

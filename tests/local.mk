@@ -278,6 +278,7 @@ tests_scripts = \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-job-end.sh \
+	tests/cmd-json.sh \
 	tests/cmd-keep-faults.sh \
 	tests/cmd-keep.sh \
 	tests/cmd-mpirun.sh \
@@ -366,6 +367,7 @@ tests_scripts = \
 	tests/recover-stall-middle.sh \
 	tests/recover-stalled.sh \
 	tests/recover-tiers.sh \
+	tests/run-clock.sh \
 	tests/service-life.sh \
 	tests/setup-flags.sh \
 	tests/setup-packages.sh \

@@ -197,25 +197,6 @@ bb_open(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 
 /* Putting, in a helper. */
 
-/* One step where the file system can, and never over what is there. */
-static int
-publish(int dir, const char *from, const char *to)
-{
-	int r = (int)spw_syscall(SYS_renameat2, dir, (long)from, dir, (long)to,
-				 RENAME_NOREPLACE, 0);
-
-	if (r != -EINVAL && r != -ENOSYS)
-		return r;
-	r = (int)spw_syscall(SYS_linkat, dir, (long)from, dir, (long)to, 0, 0);
-	if (r == 0)
-		return (int)spw_syscall(SYS_unlinkat, dir, (long)from, 0, 0, 0,
-					0);
-	if (r != -EPERM && r != -EOPNOTSUPP && r != -ENOSYS)
-		return r;
-	return (int)spw_syscall(SYS_renameat, dir, (long)from, dir, (long)to,
-				0, 0);
-}
-
 static int
 fill(struct task *k, const struct spw_transfer *x)
 {
@@ -234,23 +215,23 @@ put(struct spw_job *job)
 {
 	struct task *k = (struct task *)job;
 	struct spw_transfer *x = k->x;
-	int dir = k->t->share.dir;
+	const struct spw_share *share = &k->t->share;
 	char from[NAME], to[NAME];
 
 	name_of(x->place, fresh, from);
 	name_of(x->place, whole, to);
-	k->fd = spw_sys_openat(dir, from, O_WRONLY | O_CREAT | O_EXCL |
+	k->fd = spw_sys_openat(share->dir, from, O_WRONLY | O_CREAT | O_EXCL |
 			       O_NOFOLLOW | O_CLOEXEC, 0600);
 	x->err = k->fd < 0 ? k->fd : fill(k, x);
 	if (x->err == 0)
-		x->err = publish(dir, from, to);
+		x->err = spw_share_publish(share, from, to);
 	SPW_FAILPOINT("bb-published");
 	if (k->fd >= 0 && (x->err || !k->hold)) {
 		spw_sys_close(k->fd);
 		k->fd = -1;
 	}
 	if (x->err)
-		(void)spw_share_unlink(&k->t->share, from);
+		(void)spw_share_unlink(share, from);
 }
 
 static void
@@ -262,8 +243,7 @@ get(struct spw_job *job)
 	int fd;
 
 	name_of(x->place, whole, name);
-	fd = spw_sys_openat(k->t->share.dir, name, O_RDONLY | O_NOFOLLOW |
-			    O_CLOEXEC, 0);
+	fd = spw_share_open_file(&k->t->share, name, O_RDONLY);
 	if (fd < 0) {
 		x->err = fd;
 		return;
@@ -416,10 +396,9 @@ sync_file(void *arg, const char *name)
 
 	if (!place_of(name, whole, &place))
 		return 0;
-	fd = spw_sys_openat(share->dir, name, O_RDONLY | O_NOFOLLOW |
-			    O_CLOEXEC, 0);
+	fd = spw_share_open_file(share, name, O_RDONLY);
 	if (fd < 0)			/* dropped just now, or none of ours */
-		return fd == -ENOENT || fd == -ELOOP ? 0 : fd;
+		return fd == -ENOENT || fd == -EPERM ? 0 : fd;
 	r = spw_share_fdatasync(fd);
 	spw_sys_close(fd);
 	return r;
@@ -534,9 +513,8 @@ list_file(void *arg, const char *name)
 
 	if (!place_of(name, whole, &f.place))
 		return 0;
-	fd = spw_sys_openat(l->t->share.dir, name, O_RDONLY | O_NOFOLLOW |
-			    O_CLOEXEC, 0);
-	if (fd == -ELOOP)		/* a symbolic link: none of ours */
+	fd = spw_share_open_file(&l->t->share, name, O_RDONLY);
+	if (fd == -EPERM)
 		return tell(l, name, &f, -EBADMSG);
 	if (fd < 0)			/* dropped by its owner just now */
 		return fd == -ENOENT ? 0 : fd;

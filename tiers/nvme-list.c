@@ -234,13 +234,12 @@ walk(struct spw_nvme *t, struct spw_log *log, uint64_t limit,
 	w->head = malloc(WINDOW);
 	if (w->window && w->head) {
 		spw_log_name(log->no, name);
-		w->fd = spw_sys_openat(t->share.dir, name, O_RDONLY |
-				       O_NOFOLLOW | O_CLOEXEC, 0);
+		w->fd = spw_share_open_file(&t->share, name, O_RDONLY);
 		r = 0;
 	}
 	if (r == 0 && w->fd < 0)
-		r = tell(w, 0, limit, NULL, w->fd == -ENOENT ? -EBADMSG
-			 : spw_share_fault(w->fd));
+		r = tell(w, 0, limit, NULL, w->fd == -ENOENT ||
+			 w->fd == -EPERM ? -EBADMSG : spw_share_fault(w->fd));
 	else if (r == 0 && log->headless)
 		r = tell(w, 0, SPW_LOG_HEAD, NULL, log->fault ? log->fault
 			 : -EBADMSG);

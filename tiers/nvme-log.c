@@ -26,16 +26,38 @@ spw_log_name(uint32_t no, char ret_name[SPW_LOG_NAME])
 	(void)snprintf(ret_name, SPW_LOG_NAME, "nvme-%08x.log", no);
 }
 
+static void
+name_fresh(uint32_t no, char ret_name[SPW_LOG_NAME])
+{
+	(void)snprintf(ret_name, SPW_LOG_NAME, "nvme-%08x.log.new", no);
+}
+
+static bool
+is_number(const char *name, uint32_t *ret_no)
+{
+	return sscanf(name, "nvme-%8x.log", ret_no) == 1 && *ret_no < NUMBERS;
+}
+
 bool
 spw_log_number(const char *name, uint32_t *ret_no)
 {
 	char again[SPW_LOG_NAME];
+
+	if (!is_number(name, ret_no))
+		return false;
+	spw_log_name(*ret_no, again);
+	return !strcmp(name, again);
+}
+
+bool
+spw_log_is_fresh(const char *name)
+{
+	char again[SPW_LOG_NAME];
 	uint32_t no;
 
-	if (sscanf(name, "nvme-%8x.log", &no) != 1 || no >= NUMBERS)
+	if (!is_number(name, &no))
 		return false;
-	spw_log_name(no, again);
-	*ret_no = no;
+	name_fresh(no, again);
 	return !strcmp(name, again);
 }
 
@@ -201,22 +223,14 @@ static int
 open_log(struct spw_nvme *t, uint32_t no, int flags)
 {
 	char name[SPW_LOG_NAME];
-	struct stat st;
-	int fd, r;
 
+	if (flags & O_CREAT) {
+		name_fresh(no, name);
+		return spw_sys_openat(t->share.dir, name, flags | O_NOFOLLOW |
+				      O_CLOEXEC, 0600);
+	}
 	spw_log_name(no, name);
-	fd = spw_sys_openat(t->share.dir, name, flags | O_NOFOLLOW | O_CLOEXEC,
-			    0600);
-	if (fd < 0)
-		return fd;
-	r = spw_sys_fstat(fd, &st);
-	if (r == 0 && (!S_ISREG(st.st_mode) ||
-		       st.st_uid != spw_sys_geteuid()))
-		r = -EPERM;
-	if (r == 0)
-		return fd;
-	spw_sys_close(fd);
-	return r;
+	return spw_share_open_file(&t->share, name, flags);
 }
 
 static void
@@ -384,6 +398,7 @@ write_first_head(struct spw_nvme *t, struct spw_log *log)
 		.fd = log->fd,
 		.buf = head,
 		.len = sizeof(*head),
+		.then_sync = true,
 	};
 
 	if (!head)
@@ -393,41 +408,62 @@ write_first_head(struct spw_nvme *t, struct spw_log *log)
 	io.off = log->turn % 2 * SPW_LOG_BLOCK;
 	spw_nvme_do(t, &io, 1);
 	spw_ring_give(t->ring, head);
+	log->head_loose = io.err != 0;
 	return io.err;
 }
 
-int
-spw_log_create(struct spw_nvme *t, uint64_t size, struct spw_log **ret_log)
+/* It has its name when its head is on disk. So one without a head was damaged
+ * since, however blank it is. */
+static int
+build(struct spw_nvme *t, struct spw_log *log, const char *fresh)
 {
-	struct spw_log *log = calloc(1, sizeof(*log));
+	char name[SPW_LOG_NAME];
 	int r;
 
-	if (!log)
-		return -ENOMEM;
-	log->fd = -1;
-	while (log->no < t->nlogs && t->logs[log->no])
-		log->no++;
-	if (t->open >= OPEN_MAX)
-		close_one(t);
-	r = log->no < NUMBERS ? open_data(t, log->no, O_RDWR | O_CREAT | O_EXCL)
-			      : -ENOSPC;
-	if (r < 0) {
-		free(log);
+	(void)spw_share_unlink(&t->share, fresh);	/* of one who died */
+	r = open_data(t, log->no, O_RDWR | O_CREAT | O_EXCL);
+	if (r < 0)
 		return r;
-	}
 	log->fd = r;
 	t->open++;
 	SPW_FAILPOINT("nvme-created");
-	r = take_room(log->fd, size);
-	log->size = size;
+	r = take_room(log->fd, log->size);
 	SPW_FAILPOINT("nvme-sized");
 	if (r == 0 && t->direct && !t->measured)
 		spw_nvme_measure(t, log);
 	if (r == 0)
 		r = write_first_head(t, log);
 	SPW_FAILPOINT("nvme-headed");
+	spw_log_name(log->no, name);
 	if (r == 0)
-		r = keep(t, log);
+		r = spw_share_publish(&t->share, fresh, name);
+	SPW_FAILPOINT("nvme-named");
+	return r;
+}
+
+int
+spw_log_create(struct spw_nvme *t, uint64_t size, struct spw_log **ret_log)
+{
+	struct spw_log *log = calloc(1, sizeof(*log));
+	char fresh[SPW_LOG_NAME];
+	int r;
+
+	if (!log)
+		return -ENOMEM;
+	log->fd = -1;
+	log->size = size;
+	while (log->no < t->nlogs && t->logs[log->no])
+		log->no++;
+	if (t->open >= OPEN_MAX)
+		close_one(t);
+	name_fresh(log->no, fresh);
+	r = log->no < NUMBERS ? build(t, log, fresh) : -ENOSPC;
+	if (r < 0) {
+		(void)spw_share_unlink(&t->share, fresh);
+		spw_log_free(t, log);
+		return r;
+	}
+	r = keep(t, log);
 	if (r < 0) {
 		(void)spw_log_remove(t, log);
 		return r;
@@ -448,31 +484,6 @@ use_head(struct spw_log *log, const struct spw_log_head *head)
 	log->size = head->size;
 	log->mark = log->marked = head->mark;
 	memcpy(log->dead, head->dead, sizeof(log->dead));
-}
-
-static bool
-is_blank(const void *buf, size_t n)
-{
-	const char *p = buf;
-
-	return !p[0] && !memcmp(p, p + 1, n - 1);
-}
-
-/* Nothing in it at all: it was made, and its maker died. */
-static bool
-is_blank_file(int fd, uint64_t size)
-{
-	enum { PIECE = 2 * SPW_LOG_BLOCK };
-	char buf[PIECE];
-	uint64_t at;
-
-	for (at = 0; at < size; at += PIECE) {
-		size_t n = (size_t)SPW_MIN((uint64_t)PIECE, size - at);
-
-		if (spw_share_read(fd, buf, n, at) < 0 || !is_blank(buf, n))
-			return false;
-	}
-	return true;
 }
 
 static int
@@ -531,7 +542,6 @@ spw_log_load(struct spw_nvme *t, uint32_t no)
 	struct spw_log *log;
 	struct stat st;
 	int fd = open_log(t, no, O_RDONLY), r;
-	bool blank;
 
 	if (fd < 0)
 		return fd;
@@ -546,10 +556,7 @@ spw_log_load(struct spw_nvme *t, uint32_t no)
 				    (uint64_t)SPW_LOG_SIZE);
 		r = load_head(fd, log);
 	}
-	blank = r == 0 && log->headless && is_blank_file(fd, log->size);
 	spw_sys_close(fd);
-	if (blank && !t->share.look_only)
-		return spw_log_remove(t, log);
 	if (r >= 0)
 		r = keep(t, log);
 	if (r < 0)

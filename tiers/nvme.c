@@ -516,7 +516,7 @@ load_one(void *arg, const char *name)
 		return 0;
 	r = spw_log_load(t, no);
 	/* Who looks for what is left finds the rest all the same. */
-	if ((r == -EPERM || r == -ELOOP) && t->keeps)
+	if (r == -EPERM && t->keeps)
 		r = spw_log_load_strange(t, no);
 	return r == -ENOENT ? 0 : r;	/* its owner lives */
 }
@@ -527,9 +527,20 @@ remove_one(void *arg, const char *name)
 	struct spw_nvme *t = arg;
 	uint32_t no;
 
-	if (!spw_log_number(name, &no) && !spw_nvme_is_drops(name))
+	if (!spw_log_number(name, &no) && !spw_log_is_fresh(name) &&
+	    !spw_nvme_is_drops(name))
 		return 0;
 	return spw_share_unlink(&t->share, name);
+}
+
+/* What was being made by one who died. */
+static int
+sweep_one(void *arg, const char *name)
+{
+	struct spw_nvme *t = arg;
+	int r = spw_log_is_fresh(name) ? spw_share_unlink(&t->share, name) : 0;
+
+	return r == -ENOENT ? 0 : r;
 }
 
 static int
@@ -551,6 +562,8 @@ load_all(struct spw_nvme *t, const struct spw_tier_setup *setup)
 		return 0;
 	if (t->share.gone)
 		r = spw_share_clear(&t->share, "nvme", remove_one, t);
+	if (r == 0 && !t->share.look_only && !t->share.unlocked)
+		r = spw_share_each(&t->share, sweep_one, t);
 	if (r == 0)
 		r = spw_share_each(&t->share, load_one, t);
 	if (r == 0)

@@ -12,7 +12,8 @@
 
 /*
  * Files nvme-00000000.log, nvme-00000001.log and so on, of 64 MiB or what
- * the capacity leaves:
+ * the capacity leaves. While one is made it is called nvme-00000000.log.new: a
+ * name without .new tells that there was a head on disk.
  *
  *	head	two of them, 4 KiB each, written in turn: the newer one that
  *		is whole counts
@@ -162,6 +163,7 @@ void spw_log_disguise(const struct spw_log *log, void *buf, uint64_t at,
 /* nvme-log.c: the files. */
 void spw_log_name(uint32_t no, char ret_name[SPW_LOG_NAME]);
 bool spw_log_number(const char *name, uint32_t *ret_no);
+bool spw_log_is_fresh(const char *name);	/* it is being made */
 int spw_log_load(struct spw_nvme *t, uint32_t no);
 /* Something else has its name. */
 int spw_log_load_strange(struct spw_nvme *t, uint32_t no);

@@ -165,8 +165,7 @@ open_file(struct spw_pmem_log *l, const char *name)
 {
 	int flags = l->env->calls ? O_RDWR : O_RDONLY;
 
-	l->fd = spw_sys_openat(l->env->share->dir, name, flags | O_NOFOLLOW |
-			       O_CLOEXEC, 0);
+	l->fd = spw_share_open_file(l->env->share, name, flags);
 	return l->fd < 0 ? l->fd : 0;
 }
 
@@ -214,9 +213,13 @@ build(struct spw_pmem_log *l, const char *fresh, const char *name)
 		r = write_head(l);
 	SPW_FAILPOINT("pmem-head");
 	if (r == 0)
-		r = (int)spw_syscall(SYS_renameat, share->dir, (long)fresh,
-				     share->dir, (long)name, 0, 0);
-	return r < 0 ? r : spw_share_sync(share);
+		r = spw_share_publish(share, fresh, name);
+	if (r < 0)
+		return r;
+	r = spw_share_sync(share);
+	if (r < 0)
+		(void)spw_share_unlink(share, name);
+	return r;
 }
 
 int
@@ -237,7 +240,6 @@ spw_pmem_log_create(const struct spw_pmem_env *env, uint32_t number,
 	r = build(l, fresh, name);
 	if (r < 0) {
 		(void)spw_share_unlink(env->share, fresh);
-		(void)spw_share_unlink(env->share, name);
 		spw_pmem_log_close(l);
 		return r;
 	}
@@ -362,6 +364,10 @@ spw_pmem_log_open(const struct spw_pmem_env *env, uint32_t number,
 	r = open_file(l, name);
 	if (r == 0)
 		r = read_head(l);
+	if (r == -EPERM && env->keeps)	/* something else has its name */
+		l->bad = true;
+	if (l->bad)
+		r = 0;
 	if (r == 0 && !l->bad)
 		r = load_slots(l);
 	if (r == 0 && !l->bad && !l->frozen && env->calls)

@@ -17,6 +17,8 @@ struct spw_pmem_env {			/* the same for all files */
 	const struct spw_share *share;
 	bool trusted;			/* what libpmem says of a mapping is
 					 * not bent by its variables */
+	bool keeps;			/* who looks for what is left is told
+					 * of what is none of ours, too */
 };
 
 /*

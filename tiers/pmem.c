@@ -181,6 +181,7 @@ pmem_open(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 		return -ENOMEM;
 	t->tier.ops = &spw_tier_pmem;
 	t->env.share = &t->share;
+	t->env.keeps = !setup->create;
 	t->over_end = &t->over;
 	t->capacity = setup->capacity;
 	t->total = SPW_SHARE_DIRS;

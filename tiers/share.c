@@ -55,6 +55,39 @@ spw_share_unlink(const struct spw_share *s, const char *name)
 	return (int)spw_syscall(SYS_unlinkat, s->dir, (long)name, 0, 0, 0, 0);
 }
 
+int
+spw_share_publish(const struct spw_share *s, const char *from, const char *to)
+{
+	int dir = s->dir;
+	int r = (int)spw_syscall(SYS_renameat2, dir, (long)from, dir, (long)to,
+				 RENAME_NOREPLACE, 0);
+
+	if (r != -EINVAL && r != -ENOSYS)
+		return r;
+	r = (int)spw_syscall(SYS_linkat, dir, (long)from, dir, (long)to, 0, 0);
+	if (r == 0)
+		return spw_share_unlink(s, from);
+	if (r != -EPERM && r != -EOPNOTSUPP && r != -ENOSYS)
+		return r;
+	return (int)spw_syscall(SYS_renameat, dir, (long)from, dir, (long)to,
+				0, 0);
+}
+
+/* Looked at before: to open a pipe may take for ever. */
+int
+spw_share_open_file(const struct spw_share *s, const char *name, int flags)
+{
+	struct stat st;
+	int r = spw_sys_fstatat(s->dir, name, &st, AT_SYMLINK_NOFOLLOW);
+
+	if (r < 0)
+		return r;
+	if (!S_ISREG(st.st_mode) || st.st_uid != spw_sys_geteuid())
+		return -EPERM;
+	r = spw_sys_openat(s->dir, name, flags | O_NOFOLLOW | O_CLOEXEC, 0);
+	return r == -ELOOP ? -EPERM : r;
+}
+
 /* Opens a directory of ours below another, made if it is to be made. */
 static int
 enter(int above, const char *name, bool create)

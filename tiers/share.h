@@ -68,6 +68,16 @@ int spw_share_each(const struct spw_share *s,
 
 int spw_share_unlink(const struct spw_share *s, const char *name);
 
+/* Gives what was made under a name of its own the one that others look for:
+ * in one step where the file system can, and never over what is there. */
+int spw_share_publish(const struct spw_share *s, const char *from,
+		      const char *to);
+
+/* Opens a file of ours by its name. -EPERM: it is a link, a directory or the
+ * like, or somebody else's. */
+int spw_share_open_file(const struct spw_share *s, const char *name,
+			int flags);
+
 /* The names in the directory are durable now. */
 int spw_share_sync(const struct spw_share *s);
 

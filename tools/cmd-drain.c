@@ -138,6 +138,16 @@ put_json(struct spw_json *j, const struct spw_segment *s,
 	spw_json_close(j, '}');
 }
 
+static void
+put_unreadable(struct spw_json *j, const struct spw_segment *s)
+{
+	spw_json_open(j, NULL, '{');
+	spw_json_string(j, "job", s->job);
+	spw_json_bool(j, "waited", false);
+	spw_json_string(j, "error", spw_segment_trouble(s->err));
+	spw_json_close(j, '}');
+}
+
 static int
 drain_one(struct spw_segment *s, const struct spw_args *args,
 	  const struct request *req, struct spw_json *j)
@@ -149,6 +159,8 @@ drain_one(struct spw_segment *s, const struct spw_args *args,
 	if (s->state == SPW_SEGMENT_UNREADABLE) {
 		spw_chosen_say(args, SPW_WARNING, SPW_W161, s->job,
 			       spw_segment_trouble(s->err), NULL);
+		if (j)
+			put_unreadable(j, s);
 		return SPW_EXIT_PARTLY;
 	}
 	res.before = s->left;

@@ -48,10 +48,19 @@ put_key(struct spw_json *j, const char *key)
 	fputs(": ", j->out);
 }
 
+static bool was_begun;
+
 void
 spw_json_begin(struct spw_json *j, FILE *out)
 {
+	was_begun |= out == stdout;
 	*j = (struct spw_json){ .out = out };
+}
+
+bool
+spw_json_was_begun(void)
+{
+	return was_begun;
 }
 
 void

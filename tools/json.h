@@ -20,6 +20,7 @@ struct spw_json {
 
 void spw_json_begin(struct spw_json *j, FILE *out);
 void spw_json_end(struct spw_json *j);		/* the last line end */
+bool spw_json_was_begun(void);			/* on standard output */
 
 void spw_json_open(struct spw_json *j, const char *key, char bracket);
 void spw_json_close(struct spw_json *j, char bracket);

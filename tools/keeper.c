@@ -9,6 +9,7 @@
 #include "shm/gate.h"
 #include "shm/sys.h"
 #include "shm/util.h"
+#include "tiers/thread.h"
 #include "tools/segments.h"
 
 enum {
@@ -103,23 +104,13 @@ spw_keeper_start(struct spw_keeper *k, struct spw_map *map,
 int
 spw_keeper_leave(struct spw_keeper *k, bool remove, int64_t ms)
 {
-	struct timespec until;
 	int r;
 
 	k->remove = remove;
 	atomic_store(&k->leaving, true);
 	spw_gate_hurry(k->map);
-	if (ms < 0) {
-		r = pthread_join(k->thread, NULL);
-	} else {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += ms / 1000;
-		until.tv_nsec += ms % 1000 * 1000000;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		r = pthread_timedjoin_np(k->thread, NULL, &until);
-		if (r)			/* ends with the process */
-			(void)pthread_detach(k->thread);
-	}
-	return r ? -r : k->removed;
+	r = spw_thread_join(k->thread, ms < 0 ? -1 : spw_now_ms() + ms);
+	if (r < 0)			/* ends with the process */
+		(void)pthread_detach(k->thread);
+	return r < 0 ? r : k->removed;
 }

@@ -10,34 +10,39 @@
 #include "shm/suggest.h"
 #include "tools/childenv.h"
 #include "tools/commands.h"
+#include "tools/json.h"
 #include "tools/outlive.h"
 #include "tools/stagein.h"
 
-static const struct {
+static const struct way {
 	const char *name, *help;
 	int (*call)(int argc, char **argv, char **envp);
 	bool waits;			/* for tiers and homes, maybe long */
+	bool has_json;
 } commands[] = {
-	{ "run", "run a program under Spillway", spw_cmd_run, false },
+	{ "run", "run a program under Spillway", spw_cmd_run, false, false },
 	{ "status", "show jobs, memory and what is not home yet",
-	  spw_cmd_status, false },
+	  spw_cmd_status, false, true },
 	{ "place", "show where each part of a file is, and why",
-	  spw_cmd_place, false },
-	{ "drain", "bring home now what is dirty now", spw_cmd_drain, true },
+	  spw_cmd_place, false, true },
+	{ "drain", "bring home now what is dirty now", spw_cmd_drain, true,
+	  true },
 	{ "stage", "bring files up before a job, or home after it",
-	  spw_cmd_stage, true },
+	  spw_cmd_stage, true, true },
 	{ "recover", "bring home what dead jobs left behind",
-	  spw_cmd_recover, true },
+	  spw_cmd_recover, true, true },
 	{ "fsck", "check every byte that segments and tiers hold",
-	  spw_cmd_fsck, true },
-	{ "clean", "remove what nobody needs any more", spw_cmd_clean, true },
+	  spw_cmd_fsck, true, true },
+	{ "clean", "remove what nobody needs any more", spw_cmd_clean, true,
+	  true },
 	{ "profile", "measure codecs and tiers for the planner",
-	  spw_cmd_profile, false },
+	  spw_cmd_profile, false, true },
 	{ "config", "show every setting and where it came from",
-	  spw_cmd_config, false },
-	{ "agent", "drain a segment in the background", spw_cmd_agent, false },
+	  spw_cmd_config, false, true },
+	{ "agent", "drain a segment in the background", spw_cmd_agent, false,
+	  false },
 	{ "version", "show the release and its features",
-	  spw_cmd_version, false },
+	  spw_cmd_version, false, false },
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
@@ -65,15 +70,69 @@ help(FILE *out)
 	return fflush(out) ? SPW_EXIT_FINDINGS : SPW_EXIT_OK;
 }
 
-static int
-call(const char *name, int argc, char **argv, char **envp)
+static const struct way *
+find(const char *name)
 {
 	for (unsigned i = 0; i < COMMANDS; i++)
 		if (!strcmp(commands[i].name, name))
-			return commands[i].waits
-			       ? spw_outlive(commands[i].call, argc, argv, envp)
-			       : commands[i].call(argc, argv, envp);
-	return -1;
+			return &commands[i];
+	return NULL;
+}
+
+static bool
+wants_json(char *const *argv)
+{
+	while (*argv && strcmp(*argv, "--"))
+		if (!strcmp(*argv++, "--json"))
+			return true;
+	return false;
+}
+
+/* Who reads JSON gets some, also where there is nothing to tell. */
+static void
+put_failure(int status)
+{
+	static const char *const why[] = {
+		[SPW_EXIT_FINDINGS] = "it failed",
+		[SPW_EXIT_USAGE] = "arguments or settings not understood",
+		[SPW_EXIT_NO_JOB] = "no such job or file",
+		[SPW_EXIT_UNREACHABLE] = "a place cannot be reached",
+		[SPW_EXIT_PARTLY] = "it was not done, or not all of it",
+	};
+	struct spw_json j;
+
+	spw_json_begin(&j, stdout);
+	spw_json_open(&j, NULL, '{');
+	spw_json_string(&j, "error", why[status <= SPW_EXIT_PARTLY ? status
+					 : SPW_EXIT_FINDINGS]);
+	spw_json_integer(&j, "status", status);
+	spw_json_close(&j, '}');
+	spw_json_end(&j);
+	(void)fflush(stdout);		/* it has failed already */
+}
+
+/* argv[0] is the name of one. */
+static int
+obey(int argc, char **argv, char **envp)
+{
+	const struct way *way = find(argv[0]);
+	bool json = way->has_json && wants_json(argv);
+	int status = way->call(argc, argv, envp);
+
+	if (json && status > 0 && !spw_json_was_begun())
+		put_failure(status);
+	return status;
+}
+
+static int
+call(int argc, char **argv, char **envp)
+{
+	const struct way *way = find(argv[0]);
+
+	if (!way)
+		return -1;
+	return way->waits ? spw_outlive(obey, argc, argv, envp)
+			  : obey(argc, argv, envp);
 }
 
 static int
@@ -130,9 +189,9 @@ main(int argc, char **argv, char **envp)
 	if (!strcmp(argv[1], "help")) {
 		char *ask[] = { argv[2], "--help", NULL };
 
-		status = call(argv[2], 2, ask, envp);
+		status = call(2, ask, envp);
 		return status < 0 ? blame(argv[2]) : status;
 	}
-	status = call(argv[1], argc - 1, argv + 1, envp);
+	status = call(argc - 1, argv + 1, envp);
 	return status < 0 ? blame(argv[1]) : status;
 }
