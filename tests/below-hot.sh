@@ -4,30 +4,13 @@
 # once, and what is read ahead stays until it is read
 
 . tests/functions.sh
+. "$srcdir/below-functions.sh"
 slow_mount
 mount=$scratch/slow
 cd "$mount"
 mkdir "$scratch/tier"
 spilled_flags=(--tiers "ram@16M nvme:$(place "$scratch/tier")@128M"
 	--include "$mount")
-
-# came_up STEP: the bytes since the last one; the program waits meanwhile, and
-# nothing gets home, so that nobody else has anything brought up.
-before=0
-came_up()
-{
-	local now
-
-	until [ -e "$scratch/$1" ]; do
-		kill -0 $run || fail "$(cat "$scratch/out" "$scratch/err")"
-		sleep 0.05
-	done
-	now=$("$spillway" status --json |
-		sed -n 's/.*"bytes_up": *\([0-9]*\).*/\1/p')
-	touch "$scratch/$1.over"
-	bytes=$((now - before))
-	before=$now
-}
 
 # 10 MiB leave first and wait for home, in memory. 2 MiB are read 5 times, then
 # 40 MiB once, then both: 1 MiB of these and all of those in turns.

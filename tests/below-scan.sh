@@ -5,29 +5,13 @@
 # last, also where much is dirty and home does not take it
 
 . tests/functions.sh
+. "$srcdir/below-functions.sh"
 slow_mount
 mount=$scratch/slow
 cd "$mount"
 mkdir "$scratch/tier"
 memory=16 hot=5				# MiB
 tiers="ram@${memory}M nvme:$(place "$scratch/tier")@256M"
-
-# came_up STEP: the bytes since the last one; the program waits meanwhile, and
-# nothing gets home, so that nobody else has anything brought up.
-came_up()
-{
-	local now
-
-	until [ -e "$scratch/$1" ]; do
-		kill -0 $run || fail "$(cat "$scratch/out" "$scratch/err")"
-		sleep 0.05
-	done
-	now=$("$spillway" status --json |
-		sed -n 's/.*"bytes_up": *\([0-9]*\).*/\1/p')
-	touch "$scratch/$1.over"
-	bytes=$((now - before))
-	before=$now
-}
 
 # begin TIERS STEP...
 begin()

@@ -765,6 +765,7 @@ check_PROGRAMS += $(tests_units) $(tests_helpers)
 TESTS += $(tests_units) $(tests_scripts)
 TEST_EXTENSIONS = .sh
 EXTRA_DIST += $(tests_scripts) \
+	tests/below-functions.sh \
 	tests/bench \
 	tests/bench-files.py \
 	tests/bench-readback.py \
