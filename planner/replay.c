@@ -62,8 +62,12 @@ load(struct spw_replay *r, const struct spw_replay_object *o)
 	spw_object_part(&head, 0, head.length, &part);
 	if (part.raw_len > SPW_OBJECT_MAX)
 		return -EBADMSG;
-	return spw_object_decode(r->packer, &head, &part,
-				 r->stored + head.payload_at, r->raw, &bad);
+	err = spw_object_decode(r->packer, &head, &part,
+				r->stored + head.payload_at, r->raw, &bad);
+	if (err != -ENOTSUP)
+		return err;
+	r->missing = head.blocks[bad / head.block_size].codec;
+	return -ELIBACC;
 }
 
 void

@@ -72,6 +72,7 @@ struct spw_replay {
 	uint8_t *stored, *raw;
 	struct spw_transfer *move;	/* of what is stored */
 	bool hung;			/* somebody waits for a tier for good */
+	uint8_t missing;		/* codec, after -ELIBACC */
 };
 
 /* Opens all shares of an owner and lists them. -ENOENT: there is none;
@@ -96,8 +97,9 @@ void spw_replay_check(struct spw_replay *r, struct spw_replay_object *o);
  * Brings a file home and lets go of its objects. -EEXIST: the file was
  * changed by somebody later, and force is not given; -ENOENT: it is not
  * found; -EBADMSG: what is damaged is not home and stays, the rest is;
- * -ETIMEDOUT: a tier that has some of it does not answer; others as they come,
- * and nothing is let go of.
+ * -ETIMEDOUT: a tier that has some of it does not answer; -ELIBACC: a codec
+ * that packed some of it is not to be had; others as they come, and nothing is
+ * let go of.
  */
 int spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		     const struct spw_replay_step *step);

@@ -49,6 +49,7 @@ spw_diag_errno(int err)
 		{ ESTALE, "Stale file handle" },
 		{ EDQUOT, "Disk quota exceeded" },
 		{ ETIMEDOUT, "Connection timed out" },
+		{ ELIBACC, "Can not access a needed shared library" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

@@ -359,6 +359,7 @@ tests_scripts = \
 	tests/random-ops.sh \
 	tests/recover-away.sh \
 	tests/recover-clock.sh \
+	tests/recover-codec.sh \
 	tests/recover-killed.sh \
 	tests/recover-left.sh \
 	tests/recover-memory.sh \

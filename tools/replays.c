@@ -12,6 +12,7 @@
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tiers/apart.h"
+#include "tiers/codec.h"
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/show.h"
@@ -253,6 +254,21 @@ list_ranges(struct spw_diag *d, const struct spw_replay *r,
 }
 
 static void
+blame_codec(struct spw_diag *d, uint8_t id)
+{
+	const struct spw_codec_slot *slot = NULL;
+
+	for (size_t i = 0; (slot = spw_codec_slot(i)) && slot->id != id; i++)
+		;
+	if (slot && !slot->codec)
+		spw_diag_cause(d, "is packed by %s, which is missing: %e",
+			       slot->name, slot->finding.text);
+	else
+		spw_diag_cause(d, "is packed in a way that this release does "
+			       "not know");
+}
+
+static void
 blame_file(const struct spw_replays *all, const struct spw_replay *r,
 	   uint32_t file)
 {
@@ -271,6 +287,8 @@ blame_file(const struct spw_replays *all, const struct spw_replay *r,
 	else if (f->err == -EEXIST)
 		spw_diag_cause(&d, "was changed by somebody since the job "
 			       "died");
+	else if (f->err == -ELIBACC)
+		blame_codec(&d, r->missing);
 	else if (f->err == -ETIMEDOUT && spw_replay_stalls(r, tier,
 							   sizeof(tier)))
 		spw_diag_cause(&d, "%e, has some of it and does not answer",
