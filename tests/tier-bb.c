@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "tests/guarded.h"
 #include "tests/tier-kit.h"
@@ -250,6 +251,36 @@ test_strangers(void)
 	CHECK(kit_open("bb", place, "", 1 << 20, &t) == -EINVAL);
 }
 
+/* Two who leave one share: whoever is the last removes it, and for the other
+ * it is as well gone. */
+static void
+come_and_leave(void)
+{
+	enum { ROUNDS = 1500 };
+	struct spw_tier *t;
+	int i, r;
+
+	for (i = 0; i < ROUNDS; i++) {
+		r = kit_open("bb", place, "leave", 1 << 20, &t);
+		CHECK(r == 0 || r == -EBUSY || r == -ENOENT);
+		if (r == 0)
+			CHECK(!t->ops->close(t, true));
+	}
+}
+
+static void
+test_leaving(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	come_and_leave();
+	if (pid == 0)
+		_exit(0);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
 int
 main(void)
 {
@@ -262,6 +293,7 @@ main(void)
 	test_places();
 	test_damage();
 	test_many();
+	test_leaving();
 	kit_half_discarded("bb", place);
 	CHECK(rmdir(place) == 0);	/* nothing is left of any share */
 	CHECK(!mkdir(place, 0700));

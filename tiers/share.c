@@ -280,8 +280,9 @@ remove_dirs(const char *path)
 	*slash = '\0';
 	if (r == 0 && rmdir(above) == 0)
 		*strrchr(above, '/') = '\0';
+	/* Who let go of it a moment before us may have removed it. */
 	if (r < 0)
-		return r == -ENOTEMPTY || r == -EEXIST ? 0 : r;
+		return r == -ENOTEMPTY || r == -EEXIST || r == -ENOENT ? 0 : r;
 	fd = spw_sys_open(above[0] ? above : "/", DIR_FLAGS, 0);
 	if (fd < 0)
 		return fd == -ELOOP || fd == -ENOTDIR ? 0 : fd;
