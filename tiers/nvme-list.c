@@ -239,8 +239,9 @@ walk(struct spw_nvme *t, struct spw_log *log, uint64_t limit,
 		r = 0;
 	}
 	if (r == 0 && w->fd < 0)
-		r = tell(w, 0, limit, NULL, w->fd == -ENOENT ? -EBADMSG
-			 : spw_share_fault(w->fd));
+		/* gone, or a symbolic link, which is none of ours */
+		r = tell(w, 0, limit, NULL, w->fd == -ENOENT ||
+			 w->fd == -ELOOP ? -EBADMSG : spw_share_fault(w->fd));
 	else if (r == 0 && log->headless)
 		r = tell(w, 0, SPW_LOG_HEAD, NULL, log->fault ? log->fault
 			 : -EBADMSG);
