@@ -20,8 +20,12 @@
 #include <sys/uio.h>
 #include <time.h>
 
+/* Never a function of its own: a child that shares our stack (nofile.c) must
+ * not come back through a frame that it or its parent has left. */
+#define SPW_SYSCALL static inline __attribute__((always_inline)) long
+
 #if defined(__x86_64__)
-static inline long
+SPW_SYSCALL
 spw_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
@@ -36,7 +40,7 @@ spw_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	return ret;
 }
 #elif defined(__aarch64__)
-static inline long
+SPW_SYSCALL
 spw_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
 	register long x8 __asm__("x8") = nr;
