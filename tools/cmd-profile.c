@@ -118,7 +118,7 @@ read_seconds(struct request *req)
 static int
 read_tiers(struct request *req, char **envp)
 {
-	struct spw_diag diag;
+	struct spw_diag diag = { 0 };
 	int r = spw_config_tiers(&req->args.cfg, envp, &req->tiers, &diag);
 
 	if (!r)
