@@ -26,8 +26,8 @@
 #include "interpose/leave.h"
 #include "interpose/real.h"
 #include "shm/conf.h"
-#include "shm/pool.h"
 #include "shm/pidns.h"
+#include "shm/pool.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 

@@ -327,8 +327,8 @@ look_ahead(struct spw_drainer *d)
 
 	if (d->growing.busy)
 		(void)spw_task_reap(d, 0);
-	if (d->growing.busy || d->deserted || ready >= map->counts[SPW_POOL_SLOTS] ||
-	    unused >= window)
+	if (d->growing.busy || d->deserted ||
+	    ready >= map->counts[SPW_POOL_SLOTS] || unused >= window)
 		return;
 	d->growing = (struct spw_growing){
 		.task = { .job.run = grow, .over = end_growing },

@@ -293,8 +293,10 @@ bool spw_any_dirty(const struct spw_map *map);
 uint32_t spw_count_dirty(const struct spw_map *map);
 
 enum spw_evict {
-	SPW_EVICT_IDLE,			/* until a quarter of the slots is free */
-	SPW_EVICT_USED,			/* then those just used, until an eighth */
+	SPW_EVICT_IDLE,			/* until a quarter of the slots is
+					 * free */
+	SPW_EVICT_USED,			/* then those just used, until an
+					 * eighth is */
 	SPW_EVICT_ALL,			/* then what is protected, as little as
 					 * helps */
 };

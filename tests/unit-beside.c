@@ -121,7 +121,8 @@ test_long(int a)
 
 	memset(share, 's', sizeof(share));
 	share[NAME_MAX - 15 - 4] = '\0';
-	CHECK(spw_beside_set(a, share, 5) == 0 && spw_beside_get(a, share) == 5);
+	CHECK(spw_beside_set(a, share, 5) == 0 &&
+	      spw_beside_get(a, share) == 5);
 	CHECK(spw_beside_set(a, share, 0) == 0);
 	share[NAME_MAX - 15 - 4] = 's';
 	share[NAME_MAX] = '\0';

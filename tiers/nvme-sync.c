@@ -56,8 +56,9 @@ spw_nvme_do(struct spw_nvme *t, struct spw_io *io, unsigned n)
 }
 
 /* The file is still the one in the share, and as long as it was; one that is
- * known to be damaged gets no puts, only drops. Its times are not asked for: where they were seen, the next write has to change them, and
- * the next sync to write the inode. */
+ * known to be damaged gets no puts, only drops. Its times are not asked for:
+ * where they were seen, the next write has to change them, and the next sync to
+ * write the inode. */
 static int
 look_after(const struct spw_log *log)
 {
