@@ -26,6 +26,7 @@
 #include "interpose/leave.h"
 #include "interpose/real.h"
 #include "shm/conf.h"
+#include "shm/nofile.h"
 #include "shm/pidns.h"
 #include "shm/pool.h"
 #include "shm/sys.h"
@@ -151,8 +152,9 @@ is_there(struct spw_map *map)
 }
 
 static int
-look_at_lock(const struct spw_map *map)
+look_at_lock(void *arg)
 {
+	const struct spw_map *map = arg;
 	struct flock lock = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET,
 		.l_start = SPW_LOCK_BYTE_DRAINER, .l_len = 1,
@@ -177,7 +179,7 @@ look_at_lock(const struct spw_map *map)
 static int
 has_holder(struct spw_map *map)
 {
-	int r = look_at_lock(map);
+	int r = spw_nofile_do(look_at_lock, map);
 
 	return r < 0 && is_there(map) ? 1 : r;
 }
@@ -267,18 +269,21 @@ reset_signals(void)
 			  (long)&nothing[1], 0, sizeof(long), 0, 0);
 }
 
-/* In our memory: system calls only. */
+/* In our memory: system calls only. The program may have left no descriptor. */
 static int
 become_agent(void *arg)
 {
 	struct launch *l = arg;
-	int null = spw_sys_open("/dev/null", O_RDWR, 0);
+	int null;
 
+	close_all();
+	null = spw_sys_open("/dev/null", O_RDWR | O_CLOEXEC, 0);
 	(void)spw_syscall(SYS_setsid, 0, 0, 0, 0, 0, 0);
 	for (int fd = 0; fd <= 2; fd++)
 		if (null != fd)
 			(void)spw_syscall(SYS_dup3, null, fd, 0, 0, 0, 0);
-	close_all();
+		else
+			(void)spw_sys_fcntl(fd, F_SETFD, 0);
 	(void)spw_syscall(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
 	(void)spw_syscall(SYS_umask, 077, 0, 0, 0, 0, 0);
 	reset_signals();
