@@ -484,6 +484,15 @@ reserve_this(void *arg)
 	return r;
 }
 
+/* Files are known also where there is no descriptor (nofile.h). What is written
+ * to them is the kernel's there, if there is no memory for it yet: a drainer
+ * that is a thread could not be had either. */
+static int
+do_for(bool is_data, int (*work)(void *arg), void *arg)
+{
+	return is_data ? work(arg) : spw_nofile_do(work, arg);
+}
+
 /* Without a lock, since the caller may be inside a file: who does it once more
  * changes nothing. */
 static int
@@ -493,7 +502,7 @@ reserve_part(const struct spw_map *map, struct index x, uint32_t bucket)
 	int cancel, r;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	r = spw_nofile_do(reserve_this, &part);
+	r = do_for(x.parts == &map->seg->indexed, reserve_this, &part);
 	pthread_setcancelstate(cancel, NULL);
 	return r;
 }
@@ -586,7 +595,7 @@ spw_seg_grow(struct spw_map *map, enum spw_pool_id pool)
 	/* A thread that was cancelled would leave the lock behind: it goes
 	 * with the descriptor, and that with the process. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	r = spw_nofile_do(grow, &g);
+	r = do_for(pool_shape[pool].made != SPW_MADE_TO_READ, grow, &g);
 	pthread_setcancelstate(cancel, NULL);
 	return r;
 }
