@@ -176,8 +176,8 @@ case_forkpty(void)
 	show(fd);
 }
 
-/* Handlers of the program do I/O on both sides. */
-static int log_fd;
+/* Handlers of the program do I/O on both sides, the child's first. */
+static int log_fd, log_pipe[2];
 
 static void
 log_prepare(void)
@@ -188,9 +188,9 @@ log_prepare(void)
 static void
 log_parent(void)
 {
-	struct timespec pause = { 0, 50000000 };
+	char c;
 
-	nanosleep(&pause, NULL);
+	NEED(read(log_pipe[0], &c, 1) == 1);
 	put(log_fd, "parent\n");
 }
 
@@ -198,6 +198,7 @@ static void
 log_child(void)
 {
 	put(log_fd, "child\n");
+	put(log_pipe[1], "x");
 }
 
 static void
@@ -206,6 +207,7 @@ case_atfork(void)
 	pid_t pid;
 
 	log_fd = make("log", O_APPEND);
+	NEED(pipe(log_pipe) == 0);
 	NEED(pthread_atfork(log_prepare, log_parent, log_child) == 0);
 	pid = fork();
 	if (pid == 0)
