@@ -237,11 +237,12 @@ serve_lane(struct spw_drainer *d, uint32_t lane)
 {
 	struct spw_want *want = &d->map->lanes[lane].want;
 	uint32_t ticket = atomic_load(&want->asked), count;
-	struct spw_key key = { want->file, want->file_gen, want->first };
+	struct spw_key key;
 	int err = 0;
 
 	if (ticket == atomic_load(&want->done))
-		return;
+		return;			/* the rest is its owner's to change */
+	key = (struct spw_key){ want->file, want->file_gen, want->first };
 	count = SPW_MIN(want->count, count_at_once(d));
 	if (key.file < d->map->counts[SPW_POOL_FILES] &&
 	    d->map->files[key.file].gen == key.file_gen) {
