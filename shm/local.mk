@@ -93,6 +93,8 @@ shm_sources = \
 	shm/version.c \
 	shm/version.h \
 	shm/weights.c \
-	shm/weights.h
+	shm/weights.h \
+	shm/whole.c \
+	shm/whole.h
 
 include_HEADERS = shm/spillway.h
