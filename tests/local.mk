@@ -406,6 +406,7 @@ tests_scripts = \
 	tests/twin-exec.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
+	tests/twin-filtered.sh \
 	tests/twin-foreign.sh \
 	tests/twin-fork-threads.sh \
 	tests/twin-fork.sh \
@@ -475,6 +476,7 @@ tests_helpers = \
 	tests/exec-forms \
 	tests/fork-forms \
 	tests/home-errors \
+	tests/few-calls \
 	tests/last-descriptor \
 	tests/list-features \
 	tests/name-forms \
@@ -600,6 +602,7 @@ tests_bench_fsync_LDADD =
 tests_bench_spill_LDADD = -lm
 tests_call_errors_LDADD =
 tests_deny_LDADD =
+tests_few_calls_LDADD =
 tests_home_errors_LDADD =
 tests_odd_io_LDADD =
 tests_own_forms_LDADD =
