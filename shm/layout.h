@@ -260,6 +260,8 @@ struct spw_proc {
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
 	_Atomic int64_t orphaned;	/* ms; an embryo's parent is gone since */
+	_Atomic uint32_t leaving;	/* needs a drainer no more: last.c */
+	uint32_t pad;
 	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */
 	uint32_t chunks[SPW_MAP_CHUNKS];/* fd map chunks, SPW_NONE: none */
 };

@@ -403,6 +403,7 @@ tests_scripts = \
 	tests/twin-ctime.sh \
 	tests/twin-denied.sh \
 	tests/twin-emptied.sh \
+	tests/twin-end-together.sh \
 	tests/twin-exec.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
