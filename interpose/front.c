@@ -237,7 +237,7 @@ create(const char *job, enum need need)
 	if (crowds_out(req.bytes))
 		return -ENOMEM;
 	if (!spw_agent_is_possible()) {
-		decline("neither the command spillway nor "
+		decline("neither the command spillway nor a whole "
 			"libspillway-engine.so is beside libspillway.so; the "
 			"program runs without Spillway", 0);
 		return -ECANCELED;
@@ -650,6 +650,7 @@ begin(void)
 	    limit.rlim_cur != RLIM_INFINITY)
 		spw_front.fsize_limit = limit.rlim_cur;
 	spw_gate_need_drainer = spw_agent_need;
+	spw_gate_drain_here = spw_agent_drain_here;
 	spw_guard_deliver = spw_signals_deliver;
 	atomic_store(&spw_front.live, true);
 	if (secure_getenv("SPILLWAY_HANDOVER"))

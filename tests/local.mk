@@ -436,6 +436,7 @@ tests_scripts = \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
 	tests/twin-stacks.sh \
+	tests/twin-starved.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
 	tests/twin-stdio.sh \
