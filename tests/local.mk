@@ -411,6 +411,7 @@ tests_scripts = \
 	tests/twin-foreign.sh \
 	tests/twin-fork-threads.sh \
 	tests/twin-fork.sh \
+	tests/twin-full-tables.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-join.sh \
 	tests/twin-last-descriptor.sh \

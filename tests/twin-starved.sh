@@ -70,8 +70,7 @@ fails_with 125 bash -c 'ulimit -f 1000; exec "$@"' - "$spillway" run \
 # Neither an agent nor a thread: files are the kernel's after their first
 # write, which the program itself brings home.
 nobody='setpriv --reuid 65534 --clear-groups'
-if [ "$(id -u)" = 0 ] && $nobody "$program" --help >/dev/null 2>&1; then
-	rm -f pieces records
+if [ "$(id -u)" = 0 ] && $nobody test -x "$program" 2>/dev/null; then
 	twin processes "exec $nobody"' bash -c "ulimit -u 1; exec \"\$@\"" - "$@"'
 	said auto 'no drainer can be started'
 	said thread 'no drainer can be started'
