@@ -13,7 +13,9 @@
  * meanwhile, and who waits for it to be home looks again. An agent that has
  * not taken the drainer's lock after START_MS is given up, and a thread of
  * this process takes its place. That thread dies with the process, so the
- * process does not end before everything is home.
+ * process does not end before everything is home. Where neither can be had
+ * files are left to the kernel, after whoever wrote to them, or waits for them
+ * to be home, has done the drainer's work.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,6 +33,7 @@
 #include "shm/pool.h"
 #include "shm/sys.h"
 #include "shm/text.h"
+#include "shm/whole.h"
 
 enum {
 	LOOK_MS = 50,			/* between looks at the lock */
@@ -49,6 +52,9 @@ enum {
 typedef int engine_start_fn(const char *segment_path, void (*tell)(void));
 typedef void engine_forget_fn(void);
 typedef void engine_stop_fn(int64_t ms);
+
+/* And what the calling thread does itself: it starts no thread. */
+typedef int engine_drain_fn(const char *segment_path);
 
 static char library[PATH_MAX];		/* this object; "" when unknown */
 
@@ -414,6 +420,8 @@ spw_agent_stage_out(const char *path)
 	return start(argv, launch_and_wait);
 }
 
+_Atomic bool spw_agent_is_missing;
+
 static bool
 name_engine(char *buf, size_t cap)
 {
@@ -429,23 +437,34 @@ bool
 spw_agent_is_possible(void)
 {
 	int mode = spw_front_drainer_mode();
+	const char *reason;
 	char path[PATH_MAX];
 
 	find_library();
 	if (mode != SPW_DRAINER_THREAD && find_command(path, sizeof(path)))
 		return true;
 	return mode != SPW_DRAINER_AGENT && name_engine(path, sizeof(path)) &&
-	       spw_syscall(SYS_faccessat, AT_FDCWD, (long)path, R_OK, 0, 0,
-			   0) == 0;
+	       spw_whole(path, &reason) == 0;
+}
+
+/* NULL where it cannot be had. */
+static void *
+load_engine(void)
+{
+	char path[PATH_MAX];
+	const char *reason;
+
+	find_library();
+	if (!name_engine(path, sizeof(path)) || spw_whole(path, &reason) < 0)
+		return NULL;
+	return REAL(dlopen)(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 static int
 start_thread(const struct spw_map *map)
 {
 	unsigned long all = -1ul, mask;
-	char path[PATH_MAX];
 	engine_start_fn *start = NULL;
-	bool named = name_engine(path, sizeof(path));
 	void *object;
 	int r = -ENOENT;
 
@@ -453,7 +472,7 @@ start_thread(const struct spw_map *map)
 	 * included. */
 	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
 			  (long)&mask, sizeof(mask), 0, 0);
-	object = named ? REAL(dlopen)(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	object = load_engine();
 	if (object)
 		start = (engine_start_fn *)dlsym(object,
 						 "spw_engine_thread_start");
@@ -497,14 +516,64 @@ start_one(void *arg)
 	s->r = r;
 }
 
+struct here {
+	struct spw_map *map;
+	int r;
+};
+
+static void
+drain_here(void *arg)
+{
+	unsigned long all = -1ul, mask;
+	engine_drain_fn *drain = NULL;
+	struct here *h = arg;
+	bool was_outside = spw_front_outside;
+	void *object;
+
+	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all,
+			  (long)&mask, sizeof(mask), 0, 0);
+	spw_front_outside = true;
+	object = load_engine();
+	if (object)
+		drain = (engine_drain_fn *)dlsym(object, "spw_engine_drain");
+	h->r = drain ? drain(h->map->path) : -ENODEV;
+	spw_front_outside = was_outside;
+	(void)spw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0,
+			  sizeof(mask), 0, 0);
+}
+
+int
+spw_agent_drain_here(struct spw_map *map)
+{
+	struct here h = { map, -ENODEV };
+	int cancel;
+
+	if (map != &spw_front.map)
+		return -ENODEV;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	spw_deep_call(drain_here, &h);
+	pthread_setcancelstate(cancel, NULL);
+	return h.r;
+}
+
 static void
 fail(int64_t now, int err)
 {
-	static _Atomic bool said;
-
 	atomic_store(&drainer.failed, now);
-	if (!atomic_exchange(&said, true))
-		spw_front_say("no drainer can be started", err);
+	atomic_store(&spw_agent_is_missing, true);
+	if (spw_front_was_told())
+		return;
+	spw_front_say("no drainer can be started; the kernel serves files",
+		      err);
+	spw_front_need_not_tell();
+}
+
+bool
+spw_agent_has_failed(void)
+{
+	int64_t failed = atomic_load(&drainer.failed);
+
+	return failed && spw_now_ms() - failed < RETRY_MS;
 }
 
 /* One that began to serve and left again counts as well. */
@@ -536,6 +605,7 @@ look(struct spw_map *map, int64_t now)
 		return -ENODEV;
 	}
 	atomic_store(&drainer.failed, 0);
+	atomic_store(&spw_agent_is_missing, false);
 	atomic_store(&drainer.fine, now);
 	return 0;
 }
@@ -590,6 +660,7 @@ spw_agent_forked(void)
 
 	atomic_store(&drainer.busy, false);
 	atomic_store(&drainer.failed, 0);
+	atomic_store(&spw_agent_is_missing, false);
 	atomic_store(&drainer.is_thread, false);
 	atomic_store(&drainer.stop, NULL);
 	if (forget)
@@ -637,9 +708,8 @@ spw_agent_finish(void)
 
 	if (!atomic_load(&spw_front.attached))
 		return;
-	if (is_dirty(&spw_front.map))
-		(void)spw_agent_need(&spw_front.map);
-	if (ends_with_us(&spw_front.map))
+	if ((is_dirty(&spw_front.map) && spw_agent_need(&spw_front.map) < 0) ||
+	    ends_with_us(&spw_front.map))
 		(void)spw_settle_all();
 	errno = saved;
 }

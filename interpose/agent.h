@@ -9,6 +9,14 @@
  * when none can be had. */
 int spw_agent_need(struct spw_map *map);
 
+/* None could be had when one was last needed; and not a moment ago only. */
+extern _Atomic bool spw_agent_is_missing;
+bool spw_agent_has_failed(void);
+
+/* Brings home what is dirty, in this thread, which waits for it: where none
+ * can be had. */
+int spw_agent_drain_here(struct spw_map *map);
+
 /* Whether what a drainer of our own needs is there. */
 bool spw_agent_is_possible(void);
 

@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "interpose/agent.h"
 #include "interpose/jobs.h"
 #include "interpose/kept.h"
 #include "interpose/leave.h"
@@ -159,6 +160,8 @@ misfit(int fd, int flags, const struct statx *stx, const char *path)
 		return SPW_BYPASS_STDIO;
 	if (atomic_load(&spw_front.rings))
 		return SPW_BYPASS_IO_URING;
+	if (spw_agent_has_failed())
+		return SPW_BYPASS_NO_DRAINER;
 	if (flags & O_DIRECT)
 		return SPW_BYPASS_DIRECT;
 	if (flags & (O_SYNC | O_DSYNC))
@@ -255,7 +258,8 @@ take_up(struct spw_me *me, int fd, struct spw_file_seen *seen)
 	return file;
 }
 
-/* The number is too high for the tables: nobody will tell when it is closed. */
+/* The number is too high for the tables, or they are full: nobody will tell
+ * when it is closed. */
 static bool
 let_be(struct spw_me *me, uint32_t file)
 {
@@ -269,25 +273,20 @@ let_be(struct spw_me *me, uint32_t file)
 static bool
 manage(struct spw_me *me, int fd, uint32_t flags, struct spw_file_seen *seen)
 {
-	uint32_t file = take_up(me, fd, seen), ofd;
+	uint32_t file = take_up(me, fd, seen), ofd = SPW_NONE;
 
 	if (file == SPW_NONE)
 		return false;
-	if (fd >= SPW_FD_MAX) {
-		(void)let_be(me, file);	/* or old bytes are read there */
-		spw_file_close(me, file);
-		return false;
-	}
-	if (flags & SPW_OFD_APPEND)
+	if (flags & SPW_OFD_APPEND && fd < SPW_FD_MAX)
 		spw_gate_appends(me, file);
-	if (spw_ofd_new(me, file, flags, 0, &ofd) == 0) {
-		if (enter_fd(me, fd, ofd))
-			return true;
+	if (fd < SPW_FD_MAX && spw_ofd_new(me, file, flags, 0, &ofd) == 0 &&
+	    enter_fd(me, fd, ofd))
+		return true;
+	(void)let_be(me, file);		/* or old bytes are read there */
+	if (ofd != SPW_NONE)
 		spw_ofd_unref(me, ofd);
-	} else {
+	else
 		spw_file_close(me, file);
-	}
-	spw_bypass_count(me->map, SPW_BYPASS_NO_ROOM);
 	return false;
 }
 

@@ -17,16 +17,20 @@
 #include "interpose/fdtab.h"
 #include "interpose/real.h"
 #include "interpose/signals.h"
+#include "shm/allowed.h"
 #include "shm/blocks.h"
 #include "shm/claims.h"
 #include "shm/conf.h"
 #include "shm/job.h"
 #include "shm/jobend.h"
 #include "shm/lane.h"
+#include "shm/nofile.h"
 #include "shm/pidns.h"
 #include "shm/pool.h"
 #include "shm/proc.h"
 #include "shm/text.h"
+
+enum { PATIENCE_MS = 10000 };
 
 struct spw_front spw_front = { .proc = SPW_NONE, .fsize_limit = UINT64_MAX };
 __thread bool spw_front_outside;
@@ -233,7 +237,7 @@ create(const char *job, enum need need)
 	if (crowds_out(req.bytes))
 		return -ENOMEM;
 	if (!spw_agent_is_possible()) {
-		decline("neither the command spillway nor "
+		decline("neither the command spillway nor a whole "
 			"libspillway-engine.so is beside libspillway.so; the "
 			"program runs without Spillway", 0);
 		return -ECANCELED;
@@ -343,12 +347,31 @@ join_claims(uint32_t proc)
 		return 0;
 	atomic_store(&spw_front.map.procs[proc].start, 0);
 	atomic_store(&spw_front.map.procs[proc].pid, 0);
+	if (r == -ENFILE)
+		return r;
 	spw_text_init(&t, line, sizeof(line));
 	spw_text_fmt(&t, "%s/spillway.%u/claims cannot be used; the program "
 		     "runs without Spillway  [W166]", config.shm_dir,
 		     spw_sys_geteuid());
 	decline(line, -r);
 	return -ECANCELED;
+}
+
+/* One that nobody has used, and we cannot. */
+static int
+remove_unused(void *arg)
+{
+	const struct spw_map *map = arg;
+	int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true);
+
+	if (fd < 0)
+		return fd;
+	if (!atomic_load(&map->seg->attached) &&
+	    !atomic_load(&map->seg->drainer_epoch) &&
+	    !spw_proc_any_other(map, 0))
+		(void)spw_sys_unlink(map->path);	/* else it is joined */
+	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_JOIN);
+	return 0;
 }
 
 static int
@@ -360,6 +383,8 @@ settle_in(void)
 	if (r == 0)
 		r = join_claims(proc);
 	if (r < 0) {
+		if (r != -ESTALE)
+			(void)spw_nofile_do(remove_unused, &spw_front.map);
 		spw_seg_detach(&spw_front.map);
 		return r;
 	}
@@ -373,6 +398,51 @@ settle_in(void)
 	return 0;
 }
 
+/* The filters of a process do not become fewer; of one that adds to them we
+ * hear (confine.c). Under the lock of attaching. */
+static int
+check_calls(void)
+{
+	static bool checked;
+	const char *call;
+	char line[128];
+	struct spw_text t;
+	int r = checked ? 0 : spw_allowed(&call);
+
+	checked = true;
+	if (r == 0)
+		return 0;
+	spw_text_init(&t, line, sizeof(line));
+	spw_text_fmt(&t, "the system call %s is forbidden; the program runs "
+		     "without Spillway", call);
+	decline(line, -r);
+	return -ECANCELED;
+}
+
+/* Whether others may have bytes that are not home. */
+static bool
+is_anybody_there(void)
+{
+	char job[SPW_JOB_MAX + 8], path[SPW_SEG_PATH_MAX];
+	struct stat st;
+
+	spw_job_name(&config, environ, job, sizeof(job));
+	return spw_seg_path(config.shm_dir, job, path, sizeof(path)) == 0 &&
+	       spw_sys_fstatat(AT_FDCWD, path, &st, 0) == 0;
+}
+
+/* The whole system has no open file left. Without the segment we would read
+ * past what others wrote; such a need passes, or nothing works any more. */
+static bool
+may_pass(int err, int64_t since)
+{
+	if (err != -ENFILE || spw_now_ms() - since > PATIENCE_MS ||
+	    !is_anybody_there())
+		return false;
+	spw_sys_sleep_us(1000);
+	return true;
+}
+
 struct joining {
 	enum need need;
 	int r;
@@ -382,13 +452,16 @@ static void
 join(void *arg)
 {
 	struct joining *j = arg;
+	int64_t began = spw_now_ms();
+	bool removed;			/* by the last to leave */
 
+	j->r = check_calls();
+	if (j->r < 0)
+		return;
 	do {
 		j->r = find_segment(j->need);
-		if (j->r < 0)
-			return;
-		j->r = settle_in();
-	} while (j->r == -ESTALE);	/* the last to leave removed it */
+		removed = j->r == 0 && (j->r = settle_in()) == -ESTALE;
+	} while (removed || may_pass(j->r, began));
 }
 
 static const char no_segment[] = "no segment; the program runs without Spillway";
@@ -577,6 +650,7 @@ begin(void)
 	    limit.rlim_cur != RLIM_INFINITY)
 		spw_front.fsize_limit = limit.rlim_cur;
 	spw_gate_need_drainer = spw_agent_need;
+	spw_gate_drain_here = spw_agent_drain_here;
 	spw_guard_deliver = spw_signals_deliver;
 	atomic_store(&spw_front.live, true);
 	if (secure_getenv("SPILLWAY_HANDOVER"))

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <sys/single_threaded.h>
 
+#include "interpose/agent.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
 
@@ -116,7 +117,8 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 		}
 		if (r != -ENOBUFS && r != -ENOMEM)
 			return done ? (int64_t)done : r;
-		hopeless = r == -ENOMEM;
+		hopeless = r == -ENOMEM ||
+			   spw_gate_need_drainer(g->me->map) < 0;
 		if (!hopeless && !spw_gate_wait_room(g->me, ROOM_MS))
 			in_vain = progress(seg) == ended ? in_vain + 1 : 0;
 		ended = progress(seg);
@@ -129,9 +131,6 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 			if (r == 0)
 				return write_rest(g, buf, n, off, done);
 		}
-		if (r < 0)
-			return done ? (int64_t)done : r;
-		r = spw_gate_need_drainer(g->me->map);
 		if (r < 0)
 			return done ? (int64_t)done : r;
 	}
@@ -148,6 +147,11 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 		if (g->t.end_locked != had_end)
 			unlock_end(g);
 	}
+	/* Nobody would bring it home before somebody asks. */
+	if (SPW_UNLIKELY(atomic_load_explicit(&spw_agent_is_missing,
+					      memory_order_relaxed)))
+		(void)spw_leave_file(g->me, g->t.file,
+				     SPW_BYPASS_NO_DRAINER);
 	return r;
 }
 

@@ -15,14 +15,20 @@
 #include "shm/claims.h"
 #include "shm/proc.h"
 
+/* Of several that end together each lives until the others have looked: so who
+ * is not the last says that it is leaving. */
 static bool
 is_last(const struct spw_map *map)
 {
+	struct spw_proc *self = &map->procs[spw_front.proc];
 	uint32_t pid = (uint32_t)spw_sys_getpid();
 
-	/* A guest in its parent's memory is not. */
-	return atomic_load(&map->procs[spw_front.proc].pid) == pid &&
-	       !spw_proc_any_other(map, pid);
+	if (atomic_load(&self->pid) != pid)
+		return false;		/* a guest in its parent's memory */
+	if (!spw_proc_any_other(map, pid))
+		return true;
+	atomic_store(&self->leaving, 1);
+	return false;
 }
 
 /* Who opened a file before it was closed has its record in place afterwards.

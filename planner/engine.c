@@ -33,7 +33,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { STACK = 256 * 1024, SERVE_MS = 1000, WATCH_MS = 300, THREADS = 2 };
+enum { STACK = 256 * 1024, SERVE_MS = 1000, WATCH_MS = 300, THREADS = 2,
+	HERE_MS = 1000 };
 
 static struct spw_map engine_map;
 static struct spw_drainer *_Atomic engine_drainer;
@@ -166,6 +167,26 @@ spw_engine_thread_start(const char *segment_path, void (*tell)(void))
 		(void)start(watch);	/* few programs need it */
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
+}
+
+/* Others may be at it: -EAGAIN is as good. */
+EXPORT int
+spw_engine_drain(const char *segment_path)
+{
+	struct spw_drainer *d;
+	int r = engine_map.base ? 0 : spw_seg_attach(segment_path,
+						     &engine_map);
+
+	if (r < 0)
+		return r;
+	spw_lasting_begin();
+	r = spw_drainer_start(&engine_map, SPW_HOST_THREAD, &d);
+	if (r < 0)
+		return r == -EAGAIN ? 0 : r;
+	(void)spw_drainer_finish(d, HERE_MS);
+	(void)spw_drainer_serve(d, 1);	/* who asked is answered */
+	spw_drainer_stop(d);
+	return 0;
 }
 
 EXPORT void

@@ -9,6 +9,9 @@
  * does already. 0, or a negative errno. */
 int spw_engine_thread_start(const char *segment_path, void (*tell)(void));
 
+/* Brings home, in the calling thread, what is dirty; for about a second. */
+int spw_engine_drain(const char *segment_path);
+
 /* It closes its tiers and ends, which is waited for: so many milliseconds, or,
  * if negative, as long as it takes. */
 void spw_engine_thread_stop(int64_t ms);

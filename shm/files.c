@@ -498,7 +498,7 @@ spw_bypass_name(enum spw_bypass why)
 		"none", "mmap", "direct", "sync", "stdio", "freopen", "exec",
 		"io_uring", "aio", "no-room", "no-reopen", "rlimit",
 		"scm-rights", "tmpfile", "path-too-long", "clone", "lease",
-		"sendfile", "outside", "other-job",
+		"sendfile", "outside", "other-job", "no-drainer",
 	};
 
 	return why < SPW_BYPASS_COUNT ? names[why] : "unknown";

@@ -13,6 +13,16 @@
 enum { POLL_US = 50, LOOK_MS = 100 };
 
 int (*spw_gate_need_drainer)(struct spw_map *map);
+int (*spw_gate_drain_here)(struct spw_map *map);
+
+/* For those who wait for the drainer, and so hold nothing that it needs. */
+static int
+see_to_it(struct spw_map *map)
+{
+	int r = spw_gate_need_drainer ? spw_gate_need_drainer(map) : 0;
+
+	return r < 0 && spw_gate_drain_here ? spw_gate_drain_here(map) : r;
+}
 
 static void
 wait_for_insiders(struct spw_me *me, uint32_t file)
@@ -69,8 +79,7 @@ spw_gate_hold(struct spw_me *me, uint32_t file)
 
 	atomic_store(&f->hold, me->lane_no + 1);
 	while (atomic_load(&f->inflight)) {
-		if (spw_gate_need_drainer)
-			(void)spw_gate_need_drainer(me->map);
+		(void)see_to_it(me->map);
 		spw_sys_sleep_us(POLL_US);
 	}
 }
@@ -158,6 +167,8 @@ ask(struct spw_map *map, uint32_t file, const struct question *q)
 	int64_t looked = spw_now_ms();
 
 	put_question(map, file, q);
+	if (atomic_load(&map->seg->wake) == SPW_DRAINER_NONE)
+		(void)see_to_it(map);
 	if (q->spin)
 		(void)spw_spin(q->spin, q->done, ticket);
 	for (;;) {
@@ -170,7 +181,7 @@ ask(struct spw_map *map, uint32_t file, const struct question *q)
 		if (spw_now_ms() - looked < LOOK_MS)
 			continue;
 		looked = spw_now_ms();
-		r = spw_gate_need_drainer ? spw_gate_need_drainer(map) : 0;
+		r = see_to_it(map);
 		if (r < 0)
 			return r;
 		/* A drainer that died may have taken the bit along. */

@@ -58,6 +58,9 @@ int spw_gate_ask(struct spw_me *me, uint32_t file);
  * returns a negative errno. Set by the front; the back has none. */
 extern int (*spw_gate_need_drainer)(struct spw_map *map);
 
+/* Where none can be had, the one who waits does its work. */
+extern int (*spw_gate_drain_here)(struct spw_map *map);
+
 /* Drops all blocks whose number is at least first. What is dirty there is
  * gone. Gate closed and drainer held, or nothing dirty. */
 void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);

@@ -260,6 +260,8 @@ struct spw_proc {
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
 	_Atomic int64_t orphaned;	/* ms; an embryo's parent is gone since */
+	_Atomic uint32_t leaving;	/* needs a drainer no more: last.c */
+	uint32_t pad;
 	_Atomic uint32_t pins[SPW_PROC_PINS];/* files mapped: index + 1 */
 	uint32_t chunks[SPW_MAP_CHUNKS];/* fd map chunks, SPW_NONE: none */
 };
@@ -291,7 +293,8 @@ enum spw_bypass {
 	SPW_BYPASS_NO_REOPEN, SPW_BYPASS_RLIMIT,
 	SPW_BYPASS_SCM_RIGHTS, SPW_BYPASS_TMPFILE, SPW_BYPASS_PATH_TOO_LONG,
 	SPW_BYPASS_CLONE, SPW_BYPASS_LEASE, SPW_BYPASS_SENDFILE,
-	SPW_BYPASS_OUTSIDE, SPW_BYPASS_OTHER_JOB, SPW_BYPASS_COUNT
+	SPW_BYPASS_OUTSIDE, SPW_BYPASS_OTHER_JOB, SPW_BYPASS_NO_DRAINER,
+	SPW_BYPASS_COUNT
 };
 
 enum spw_keep {				/* where fixed.keep is set */

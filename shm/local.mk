@@ -2,6 +2,8 @@
 # local.mk -- shm/: the segment and what both sides of it share
 
 shm_sources = \
+	shm/allowed.c \
+	shm/allowed.h \
 	shm/below.c \
 	shm/below.h \
 	shm/blocks.c \
@@ -33,6 +35,8 @@ shm_sources = \
 	shm/glance.h \
 	shm/guard.c \
 	shm/guard.h \
+	shm/guest.c \
+	shm/guest.h \
 	shm/ini.c \
 	shm/ini.h \
 	shm/job.c \
@@ -93,6 +97,8 @@ shm_sources = \
 	shm/version.c \
 	shm/version.h \
 	shm/weights.c \
-	shm/weights.h
+	shm/weights.h \
+	shm/whole.c \
+	shm/whole.h
 
 include_HEADERS = shm/spillway.h

@@ -102,6 +102,7 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 			p->pidns = spw_pidns_own();
 			atomic_store(&p->stands_by, 0);
 			atomic_store(&p->orphaned, 0);
+			atomic_store(&p->leaving, 0);
 			atomic_store(&p->start, pid & EMBRYO ? 0
 				     : own_start_time(pid));
 			*ret_proc = i;
@@ -331,6 +332,7 @@ spw_proc_any_other(const struct spw_map *map, uint32_t pid)
 
 		/* A child in the making carries a mark beside the number. */
 		if (who && !(who == pid && p->pidns == spw_pidns_own()) &&
+		    !(pid && atomic_load(&p->leaving)) &&
 		    spw_proc_is_alive(map, i))
 			return true;
 	}

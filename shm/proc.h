@@ -34,8 +34,8 @@ void spw_proc_release(struct spw_me *me, uint32_t proc);
  * as that is known to, or may, have processes. */
 bool spw_proc_is_alive(const struct spw_map *map, uint32_t proc);
 
-/* Whether a process other than pid, of this namespace, lives; with 0
- * anybody. */
+/* Whether a process other than pid, of this namespace, lives and is not about
+ * to end; with 0 anybody that lives. */
 bool spw_proc_any_other(const struct spw_map *map, uint32_t pid);
 
 /* Releases the records of dead processes; returns how many still live.

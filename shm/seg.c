@@ -115,6 +115,7 @@ spw_seg_own_dir(const char *dir)
 
 	if (r < 0)
 		return r;
+	path[strlen(path) - 1] = '\0';	/* a link would be followed */
 	r = spw_sys_mkdir(path, 0700);
 	if (r < 0 && r != -EEXIST)
 		return r;

@@ -27,6 +27,10 @@ alone()
 }
 
 alone thread
+# One that was cut short is not loaded: the loader would die of it.
+truncate -s 20000 alone/libspillway-engine.so
+SPILLWAY_DRAINER=thread alone cut 2>err
+[ "$(grep -c 'without Spillway' err)" = 1 ] || fail "cut short: $(cat err)"
 # With neither nobody could bring anything home: the kernel serves.
 rm alone/libspillway-engine.so
 alone kernel

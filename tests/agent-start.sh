@@ -39,12 +39,30 @@ if [ -n "$agent" ]; then
 		fail "the agent has signals blocked"
 	[ "$(ps -o ppid= -p "$agent" | tr -d ' ')" != $$ ] ||
 		fail "it is our child"
+	[ "$(ps -o sid= -p "$agent" | tr -d ' ')" = "$agent" ] ||
+		fail "it has no session of its own"
 fi
 for i in $(seq 100); do
 	[ -n "$(pid_of_agent)" ] || break
 	sleep 0.1
 done
 [ -z "$(pid_of_agent)" ] || fail "the agent does not leave"
+
+# Who waits for all that a program may have handed on, through whatever number,
+# does not wait for the agent, which stays for two seconds at least.
+rm -f f
+exec 7> >(exec cat >/dev/null)
+got=$(LD_PRELOAD=$preload "$top_builddir/tests/agent-host" f 2>&1)
+exec 7>&-
+agent=$(pid_of_agent)
+[ "$got" = 'no child, no signal' ] || fail "in a substitution: $got"
+[ -z "$agent" ] || ! ls -l "/proc/$agent/fd" | grep 'pipe:\|tty' ||
+	fail "the agent holds descriptors of the program"
+is_home
+for i in $(seq 100); do
+	[ -n "$(pid_of_agent)" ] || break
+	sleep 0.1
+done
 
 # A thread instead: everything is home when the program has ended, by exit
 # or by _exit.

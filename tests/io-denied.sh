@@ -6,7 +6,7 @@
 
 io=$top_builddir/tests/unit-io
 status=0
-"$top_builddir/tests/deny" io_uring "$io" threads || status=$?
+"$top_builddir/tests/deny" io_uring_setup "$io" threads || status=$?
 [ $status != 77 ] || cannot "no seccomp filters here"
 [ $status = 0 ] || fail "forbidden: ended with $status"
 SPILLWAY_IO=threads "$io" threads || fail "not wanted: ended with $?"

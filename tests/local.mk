@@ -403,12 +403,15 @@ tests_scripts = \
 	tests/twin-ctime.sh \
 	tests/twin-denied.sh \
 	tests/twin-emptied.sh \
+	tests/twin-end-together.sh \
 	tests/twin-exec.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
+	tests/twin-filtered.sh \
 	tests/twin-foreign.sh \
 	tests/twin-fork-threads.sh \
 	tests/twin-fork.sh \
+	tests/twin-full-tables.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-join.sh \
 	tests/twin-last-descriptor.sh \
@@ -434,6 +437,7 @@ tests_scripts = \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
 	tests/twin-stacks.sh \
+	tests/twin-starved.sh \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
 	tests/twin-stdio.sh \
@@ -475,6 +479,7 @@ tests_helpers = \
 	tests/exec-forms \
 	tests/fork-forms \
 	tests/home-errors \
+	tests/few-calls \
 	tests/last-descriptor \
 	tests/list-features \
 	tests/name-forms \
@@ -600,6 +605,7 @@ tests_bench_fsync_LDADD =
 tests_bench_spill_LDADD = -lm
 tests_call_errors_LDADD =
 tests_deny_LDADD =
+tests_few_calls_LDADD =
 tests_home_errors_LDADD =
 tests_odd_io_LDADD =
 tests_own_forms_LDADD =

@@ -32,11 +32,11 @@ twin()
 		{ cat spilled.err; fail "$name: says too much"; }
 }
 
-twin io-uring "$deny" io_uring
+twin io-uring "$deny" io_uring_setup
 counter_above bytes_absorbed 3000000
-twin advice "$deny" madvise,membarrier,close_range
+twin advice "$deny" madvise=ENOSYS,membarrier=ENOSYS,close_range
 counter_above bytes_absorbed 3000000
-twin new-calls "$deny" statx,memfd_create,copy_file_range
+twin new-calls "$deny" statx,memfd_create,copy_file_range=ENOSYS
 twin memlock bash -c 'ulimit -l 0; exec "$@"' -
 counter_above bytes_absorbed 3000000
 
@@ -63,10 +63,10 @@ for i in range(3):
     if os.waitpid(pid, 0)[1]:
         sys.exit("the lock is gone")
 PROGRAM
-for calls in none unshare unshare,close_range; do
+for calls in none unshare=ENOSYS unshare=ENOSYS,close_range; do
 	mkdir "thread-$calls"
 	(cd "thread-$calls" && LD_PRELOAD=$preload SPILLWAY_INCLUDE=$PWD \
-		SPILLWAY_JOB=${calls/,/-} SPILLWAY_DRAINER=thread \
+		SPILLWAY_JOB=${calls//[=,]/-} SPILLWAY_DRAINER=thread \
 		"$deny" $calls python3 ../locked.py) 2>thread.err ||
 		{ cat thread.err; fail "without $calls"; }
 	[ ! -s thread.err ] || { cat thread.err; fail "$calls: says"; }

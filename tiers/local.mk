@@ -31,7 +31,6 @@ tiers_sources = \
 	tiers/io-way.h \
 	tiers/io.c \
 	tiers/io.h \
-	tiers/module-whole.c \
 	tiers/module.c \
 	tiers/module.h \
 	tiers/nvme-clean.c \

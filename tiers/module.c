@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shm/whole.h"
+
 #define SUBDIR "spillway"		/* of libdir */
 
 __attribute__((format(printf, 3, 4)))
@@ -167,7 +169,7 @@ spw_module_open(const char *dir, const char *name,
 	if (access(path, F_OK))
 		return refuse(ret_finding, -ENOENT, "%s.so is not in %s",
 			      name, dir);
-	r = spw_module_whole(path, &reason);
+	r = spw_whole(path, &reason);
 	if (r < 0)
 		return refuse(ret_finding, r, "%s: %s", path, reason);
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -63,9 +63,4 @@ int spw_module_open(const char *dir, const char *name,
 		    const struct spw_module **ret_module,
 		    struct spw_finding *ret_finding);
 
-/* May the loader be given this file?  0, or -ELIBACC with a reason: it cannot
- * be opened, is no regular file, or ends before what its headers tell of.
- */
-int spw_module_whole(const char *path, const char **ret_reason);
-
 #endif

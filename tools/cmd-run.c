@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shm/allowed.h"
 #include "shm/files.h"
 #include "shm/gate.h"
 #include "shm/machine.h"
@@ -68,6 +69,7 @@ struct run {
 	char **env;			/* the program's */
 	double began;
 	bool speaks;			/* for the whole job */
+	bool prepared;			/* child is */
 	bool checked;			/* whether it has the library */
 	uint32_t told;			/* losses */
 	bool hurried;			/* the drainer was told of SIGTERM */
@@ -127,19 +129,46 @@ run_plainly(struct run *r, char **envp)
 	return blame_program(r, r->args.rest[0], -errno);
 }
 
-/* It may well do without what we lack. */
+/* It may well do without what we lack: that is d's to say, in a line. */
 static int
-run_without(struct run *r, char **envp, int err)
+run_without(struct run *r, char **envp, struct spw_diag *d)
+{
+	d->severity = SPW_WARNING;
+	d->code = SPW_W153;
+	d->hint[0] = '\0';
+	spw_diag_cause(d, "; the program runs without Spillway");
+	say(r, d, 0);
+	if (r->args.cfg.strict)
+		return FAILED;
+	if (r->prepared)
+		spw_child_restore(&r->child);
+	return run_plainly(r, envp);
+}
+
+static int
+run_for_want(struct run *r, char **envp, const char *what, int err)
 {
 	struct spw_diag d;
 
-	spw_diag_begin(&d, SPW_WARNING, SPW_W173);
-	spw_diag_subject(&d, "%e", r->args.rest[0]);
-	spw_diag_cause(&d, "runs without libspillway: %s",
-		       spw_diag_errno(-err));
-	say(r, &d, 0);
-	spw_child_restore(&r->child);
-	return run_plainly(r, envp);
+	spw_diag_begin(&d, SPW_WARNING, SPW_W153);
+	spw_diag_subject(&d, "%s", what);
+	spw_diag_cause(&d, "%s", spw_diag_errno(-err));
+	return run_without(r, envp, &d);
+}
+
+/* Where a filter forbids what we need, the loader looks for the program. */
+static int
+check_calls(struct run *r, char **envp)
+{
+	const char *call, *name = r->args.rest[0];
+	char what[64];
+	int err = spw_allowed(&call);
+
+	if (!err || strlen(name) >= sizeof(r->path))
+		return -1;
+	strcpy(r->path, name);
+	snprintf(what, sizeof(what), "system call %s", call);
+	return run_for_want(r, envp, what, err);
 }
 
 static bool
@@ -184,12 +213,8 @@ check_machine(struct run *r, char **envp)
 		return -1;
 	spw_diag_begin(&d, SPW_WARNING, SPW_W153);
 	spw_diag_subject(&d, "%e", lack);
-	spw_diag_cause(&d, "%s; the program runs without Spillway",
-		       spw_diag_errno(errno));
-	if (lack == cfg->shm_dir)
-		spw_diag_hint(&d, "another place in memory: --shm-dir DIR");
-	say(r, &d, 0);
-	return cfg->strict ? FAILED : run_plainly(r, envp);
+	spw_diag_cause(&d, "%s", spw_diag_errno(errno));
+	return run_without(r, envp, &d);
 }
 
 static int
@@ -262,7 +287,8 @@ enter_segment(struct run *r, char **envp)
 	if (r->speaks && !cfg->quiet)
 		spw_join_report_dead(cfg, r->args.color);
 	if (spw_join(cfg, &r->tiers, &r->joined, &d) < 0)
-		return say(r, &d, FAILED);
+		return d.severity == SPW_ERROR ? say(r, &d, FAILED)
+		       : run_without(r, envp, &d);
 	err = spw_keeper_start(&r->keeper, &r->joined.map, SPW_HOST_RUN);
 	if (!err) {
 		tell_notes(r);
@@ -270,10 +296,10 @@ enter_segment(struct run *r, char **envp)
 	}
 	spw_segment_part(&r->joined.map, r->joined.proc);
 	(void)spw_segment_remove(&r->joined.map, NULL);	/* if we made it */
-	spw_diag_begin(&d, SPW_ERROR, SPW_E151);
+	spw_diag_begin(&d, SPW_WARNING, SPW_W153);
 	spw_diag_subject(&d, "segment %e", cfg->job);
 	spw_diag_cause(&d, "cannot drain it: %s", spw_diag_errno(-err));
-	return say(r, &d, FAILED);
+	return run_without(r, envp, &d);
 }
 
 /* What the drainer found when it opened the tiers. */
@@ -293,6 +319,16 @@ start_program(struct run *r, char **envp)
 	if (!r->env)
 		return -ENOMEM;
 	return spw_child_start(&r->child, r->path, r->args.rest, r->env);
+}
+
+/* Who could not be started as a child, or with what we add to its environment,
+ * may be the program of this process. */
+static int
+judge_failure(struct run *r, char **envp, int err)
+{
+	if (r->child.pid > 0 && err != -E2BIG)
+		return blame_program(r, r->args.rest[0], err);
+	return run_for_want(r, envp, "a process for the program", err);
 }
 
 /* The loader only grumbles when it cannot find a library to preload, for
@@ -628,7 +664,7 @@ conclude(struct run *r)
 static int
 start_all(struct run *r, char **envp)
 {
-	int err, status = check_tiers(r, envp);
+	int err = 0, status = check_tiers(r, envp);
 
 	if (status < 0)
 		status = enter_segment(r, envp);
@@ -641,13 +677,12 @@ start_all(struct run *r, char **envp)
 		err = start_program(r, envp);
 		if (!err)
 			return -1;
-		status = blame_program(r, r->args.rest[0], err);
 	}
 	spw_segment_part(&r->joined.map, r->joined.proc);
 	/* What it had open may have been in the way. */
 	if (spw_keeper_leave(&r->keeper, true, LEAVE_MS) == 0)
 		(void)spw_segment_remove(&r->joined.map, NULL);
-	return status;
+	return err ? judge_failure(r, envp, err) : status;
 }
 
 int
@@ -667,7 +702,10 @@ spw_cmd_run(int argc, char **argv, char **envp)
 		return status;
 	r.began = spw_show_clock();
 	r.speaks = spw_jobname_may_speak();
-	status = check_program(&r);
+	if (r.args.rest[0] && !r.args.cfg.disable)
+		status = check_calls(&r, envp);
+	if (status < 0)
+		status = check_program(&r);
 	if (status >= 0)
 		return status;
 	if (r.args.cfg.disable)
@@ -676,8 +714,9 @@ spw_cmd_run(int argc, char **argv, char **envp)
 	if (status >= 0)
 		return status;
 	status = spw_child_prepare(&r.child);
+	r.prepared = true;
 	if (status < 0)
-		return run_without(&r, envp, status);
+		return run_for_want(&r, envp, "a pipe to the program", status);
 	status = start_all(&r, envp);
 	if (status >= 0)
 		return status;

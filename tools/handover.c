@@ -80,7 +80,9 @@ become_agent(const struct spw_map *map, const struct spw_child *c)
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
 	/* A pipe that we hold would keep its reader waiting. */
-	(void)close_range(3, ~0u, 0);
+	if (close_range(3, ~0u, 0) < 0)
+		for (int fd = 3; fd < sysconf(_SC_OPEN_MAX) && fd < 65536; fd++)
+			close(fd);	/* before 5.9, or forbidden */
 	spw_child_restore(c);
 	execv(self, argv);
 	_exit(125);

@@ -160,29 +160,32 @@ largest_file(void)
 	return getrlimit(RLIMIT_FSIZE, &limit) < 0 ? 0 : limit.rlim_cur;
 }
 
-static int
-explain(const struct spw_config *cfg, uint64_t bytes, int err,
-	struct spw_diag *d)
+static const char elsewhere[] = "another place in memory: --shm-dir DIR";
+
+static void
+explain_size(const struct spw_config *cfg, uint64_t bytes, int err,
+	     struct spw_diag *d)
 {
-	const char *elsewhere = "another place in memory: --shm-dir DIR";
 	uint64_t space = 0;
 
-	(void)spw_machine_space(cfg->shm_dir, &space);
-	if (err == -ENOSPC || err == -ENOMEM) {
-		spw_diag_begin(d, SPW_ERROR, SPW_E150);
-		spw_diag_subject(d, "tier ram");
-		spw_diag_cause(d, "segment of %z does not fit, ", bytes);
-		if (err == -ENOMEM) {
-			spw_diag_cause(d, "the address space is limited "
-				       "(ulimit -v)");
-			spw_diag_hint(d, "a smaller tier, such as ram@32M");
-			return -EINVAL;
-		}
-		spw_diag_cause(d, "%e has %z", cfg->shm_dir, space);
-		suggest(d, space, elsewhere);
-		spw_diag_hint(d, ", or docker run --shm-size=10g");
-		return -EINVAL;
+	spw_diag_begin(d, SPW_ERROR, SPW_E150);
+	spw_diag_subject(d, "tier ram");
+	spw_diag_cause(d, "segment of %z does not fit, ", bytes);
+	if (err == -ENOMEM) {
+		spw_diag_cause(d, "the address space is limited (ulimit -v)");
+		spw_diag_hint(d, "a smaller tier, such as ram@32M");
+		return;
 	}
+	(void)spw_machine_space(cfg->shm_dir, &space);
+	spw_diag_cause(d, "%e has %z", cfg->shm_dir, space);
+	suggest(d, space, elsewhere);
+	spw_diag_hint(d, ", or docker run --shm-size=10g");
+}
+
+static void
+explain_place(const struct spw_config *cfg, uint64_t bytes, int err,
+	      struct spw_diag *d)
+{
 	spw_diag_begin(d, SPW_ERROR, SPW_E151);
 	spw_diag_subject(d, "%e", cfg->shm_dir);
 	if (err == -EPERM)
@@ -198,7 +201,38 @@ explain(const struct spw_config *cfg, uint64_t bytes, int err,
 		suggest(d, largest_file(), "raise it: ulimit -f unlimited");
 	else
 		spw_diag_hint(d, "%s", elsewhere);
-	return -EINVAL;
+}
+
+/* Whether the user named what is at fault; else it is the machine. */
+static bool
+is_asked_for(const struct spw_config *cfg, int err)
+{
+	bool tiers = cfg->origin[SPW_OPTION_TIERS].from != SPW_FROM_BUILTIN;
+	bool place = cfg->origin[SPW_OPTION_SHM_DIR].from != SPW_FROM_BUILTIN;
+
+	switch (err) {
+	case -ENAMETOOLONG: case -EEXIST:
+		return true;
+	case -ENOMEM: case -EFBIG:
+		return tiers;
+	case -EMFILE: case -ENFILE: case -EAGAIN: case -ENOLCK: case -ENOSYS:
+		return false;
+	default:
+		return place || (err == -ENOSPC && tiers);
+	}
+}
+
+static int
+explain(const struct spw_config *cfg, uint64_t bytes, int err,
+	struct spw_diag *d)
+{
+	if (err == -ENOSPC || err == -ENOMEM)
+		explain_size(cfg, bytes, err, d);
+	else
+		explain_place(cfg, bytes, err, d);
+	if (!is_asked_for(cfg, err))
+		d->severity = SPW_WARNING;
+	return err;
 }
 
 static uint64_t

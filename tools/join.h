@@ -14,7 +14,8 @@ struct spw_joined {
 /*
  * Makes the segment of cfg->job with its tiers, or joins it if the job
  * lives. One that a dead job left is never touched: the next name is taken
- * then, and cfg->job changes. 0, or -EINVAL with the reason in ret_diag.
+ * then, and cfg->job changes. 0, or a negative errno with the reason in ret_diag:
+ * an error where what the user asked for is at fault, else a warning.
  */
 int spw_join(struct spw_config *cfg, const struct spw_tierlist *tiers,
 	     struct spw_joined *ret_joined, struct spw_diag *ret_diag);

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* module-whole.c -- is a module all there, before the loader maps it? */
+/* whole.c -- is a shared object all there, before the loader maps it? */
 
 /* The loader waits for a FIFO, and dies of SIGBUS, with the process, where
  * a file ends before what its headers say is to be mapped.
  */
-
-#include "tiers/module.h"
+#include "shm/whole.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "shm/diag.h"
+#include "shm/sys.h"
 
 static bool
 read_at(int fd, uint64_t at, void *to, size_t n)
 {
-	return pread(fd, to, n, (off_t)at) == (ssize_t)n;
+	return spw_sys_pread(fd, to, n, at) == (int64_t)n;
 }
 
 /* What is no shared object at all is the loader's to refuse. */
@@ -44,23 +43,24 @@ is_mappable(int fd, uint64_t size)
 }
 
 int
-spw_module_whole(const char *path, const char **ret_reason)
+spw_whole(const char *path, const char **ret_reason)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+			      O_NOCTTY, 0);
 	struct stat st;
 	int r = 0;
 
 	if (fd < 0) {
-		*ret_reason = strerror(errno);
+		*ret_reason = spw_diag_errno(-fd);
 		return -ELIBACC;
 	}
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+	if (spw_sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		*ret_reason = "no regular file";
 		r = -ELIBACC;
 	} else if (!is_mappable(fd, (uint64_t)st.st_size)) {
 		*ret_reason = "file is cut short";
 		r = -ELIBACC;
 	}
-	close(fd);
+	spw_sys_close(fd);
 	return r;
 }
