@@ -25,6 +25,7 @@ interpose_sources = \
 	interpose/last.c \
 	interpose/leave.c \
 	interpose/leave.h \
+	interpose/locked.c \
 	interpose/modes.c \
 	interpose/mounts.c \
 	interpose/named.c \

@@ -171,6 +171,7 @@ attributes(long nr, const long *a, long *ret)
 		break;
 	case SYS_prlimit64: *ret = prlimit(I(0), U(1), P(2), P(3)); break;
 	case SYS_setrlimit: *ret = setrlimit(U(0), P(1)); break;
+	case SYS_mlockall: *ret = mlockall(I(0)); break;
 	default: return false;
 	}
 	return true;

@@ -136,18 +136,6 @@ init_locks(struct shared *at)
 	pthread_mutexattr_destroy(&attr);
 }
 
-static struct shared *
-map_table(int fd)
-{
-	void *at = spw_sys_mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE,
-				MAP_SHARED, fd, 0);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	(void)spw_sys_madvise(at, TABLE_SIZE, MADV_DONTDUMP);
-	return at;
-}
-
 static int
 fill(int fd)
 {
@@ -164,7 +152,7 @@ fill(int fd)
 		r = spw_seg_note_boot(f.boot_id);
 	if (r < 0)
 		return r;
-	at = map_table(fd);
+	at = spw_seg_map(fd, TABLE_SIZE);
 	if (!at)
 		return -ENOMEM;
 	at->dropped = 1;		/* 0: not looked at */
@@ -242,7 +230,7 @@ map_existing(struct spw_claims *c)
 	if (fd < 0)
 		return fd == -ELOOP ? -EPERM : fd;
 	r = check(fd);
-	c->at = r == 0 ? map_table(fd) : NULL;
+	c->at = r == 0 ? spw_seg_map(fd, TABLE_SIZE) : NULL;
 	spw_sys_close(fd);
 	if (!c->at)
 		return r < 0 ? r : -ENOMEM;
@@ -285,6 +273,15 @@ spw_claims_open(const char *dir, bool make, int *ret_err)
 	if (ret_err)
 		*ret_err = r;
 	return r == 0 ? atomic_load(&the_table) : NULL;
+}
+
+bool
+spw_claims_lie_at(uint64_t at)
+{
+	const struct spw_claims *c = atomic_load(&the_table);
+	uint64_t base = c ? (uint64_t)(uintptr_t)c->at : 0;
+
+	return base && at >= base && at < base + TABLE_SIZE;
 }
 
 static bool
