@@ -15,6 +15,7 @@
 #include "shm/claims.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "shm/crc32c.h"
 #include "shm/guard.h"
@@ -284,18 +285,38 @@ spw_claims_lie_at(uint64_t at)
 	return base && at >= base && at < base + TABLE_SIZE;
 }
 
+/* Numbers of files come again, times of creation do not. */
+static bool
+is_another(int fd, const struct job *job)
+{
+	struct stat st;
+	uint64_t created;
+
+	if (spw_sys_fstat(fd, &st) < 0)
+		return false;
+	if (st.st_ino != job->ino)
+		return true;
+	return spw_sys_pread(fd, &created, sizeof(created),
+			     offsetof(struct spw_seg_fixed, created)) ==
+	       sizeof(created) && created != job->created;
+}
+
 static bool
 is_gone(const struct spw_claims *c, const struct job *job)
 {
 	char path[SPW_SEG_PATH_MAX];
 	struct spw_text t;
-	struct stat st;
-	int r;
+	bool gone;
+	int fd;
 
 	spw_text_init(&t, path, sizeof(path));
 	spw_text_fmt(&t, "%s%s.seg", c->dir, job->name);
-	r = spw_sys_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW);
-	return r == -ENOENT || (r == 0 && st.st_ino != job->ino);
+	fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ELOOP;
+	gone = is_another(fd, job);
+	spw_sys_close(fd);
+	return gone;
 }
 
 /* Makes all that the job had claimed void. Under the lock of the jobs. */
@@ -673,6 +694,7 @@ describe(const struct spw_claims *c, const struct claim *cl,
 	ret->job = cl->job;
 	ret->gen = cl->gen;
 	ret->ino = job->ino;
+	ret->created = job->created;
 	spw_text_init(&t, ret->path, sizeof(ret->path));
 	spw_text_fmt(&t, "%s%s.seg", c->dir, name);
 }

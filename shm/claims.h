@@ -20,7 +20,7 @@ struct spw_claims;
 
 struct spw_claimant {			/* another job that claims a file */
 	char path[SPW_SEG_PATH_MAX];	/* its segment, */
-	uint64_t ino;			/* and that file's number */
+	uint64_t ino, created;		/* and that file's number and time */
 	uint32_t job, gen;		/* its entry in the table */
 };
 
