@@ -27,6 +27,7 @@ interpose_sources = \
 	interpose/leave.h \
 	interpose/locked.c \
 	interpose/modes.c \
+	interpose/modes.h \
 	interpose/mounts.c \
 	interpose/named.c \
 	interpose/named.h \
