@@ -40,7 +40,8 @@ tell(const struct spw_map *map)
 	char line[128];
 	struct spw_text t;
 
-	if (atomic_exchange(&told_of, map->ino) == map->ino)
+	if (atomic_exchange(&told_of, map->fixed.created) ==
+	    map->fixed.created)
 		return;
 	spw_text_init(&t, line, sizeof(line));
 	spw_text_fmt(&t, "the dead job %s had written to a file that is "
@@ -107,7 +108,8 @@ visit(const struct spw_claimant *who, const struct meeting *m,
 	bool alone = false;
 	int r = spw_seg_attach(who->path, &map);
 
-	if (r == 0 && map.ino != who->ino) {
+	if (r == 0 && (map.ino != who->ino ||
+		       map.fixed.created != who->created)) {
 		spw_seg_detach(&map);
 		r = -ENOENT;
 	}

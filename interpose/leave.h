@@ -64,4 +64,9 @@ uint32_t spw_take_path(int dirfd, const char *path, int at_flags,
 int spw_resize(struct spw_me *me, uint32_t file, uint64_t size,
 	       int (*truncate)(void *arg), void *arg);
 
+/* For that call, when it was made: the file's time is that of the cut. By path,
+ * or by fd where that is NULL; begun: the time before the call. */
+void spw_note_cut(struct spw_map *map, struct spw_file *f, int fd,
+		  const char *path, int64_t begun);
+
 #endif

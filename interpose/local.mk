@@ -25,7 +25,9 @@ interpose_sources = \
 	interpose/last.c \
 	interpose/leave.c \
 	interpose/leave.h \
+	interpose/locked.c \
 	interpose/modes.c \
+	interpose/modes.h \
 	interpose/mounts.c \
 	interpose/named.c \
 	interpose/named.h \

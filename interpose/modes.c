@@ -8,6 +8,10 @@
  * own. So before such a change the file is brought home; and one with set-id
  * bits is the kernel's.
  */
+#include "interpose/modes.h"
+
+#include <linux/fs.h>
+
 #include "interpose/changed.h"
 #include "interpose/leave.h"
 #include "interpose/real.h"
@@ -171,4 +175,46 @@ fsetxattr(int fd, const char *name, const void *value, size_t n, int flags)
 
 	before_xattr(&o, name);
 	return after(&o, REAL(fsetxattr)(fd, name, value, n, flags));
+}
+
+/* Calls that this libc has no names for, with the same number everywhere. */
+enum {
+	NR_FCHMODAT2 = 452, NR_SETXATTRAT = 463, NR_REMOVEXATTRAT = 466,
+	NR_FILE_SETATTR = 469,
+};
+
+/* The first of the kernel's struct file_attr; as locks_up of other.c. */
+static bool
+locks_up(const uint64_t *xflags)
+{
+	return !spw_cache_bad_pointer(xflags, sizeof(*xflags)) &&
+	       *xflags & (FS_XFLAG_IMMUTABLE | FS_XFLAG_APPEND);
+}
+
+bool
+spw_modes_by_number(long nr, const long *a, long *ret)
+{
+	struct object o = { (int)a[0], (int)a[2], (const char *)a[1] };
+
+	switch (nr) {
+	case NR_FCHMODAT2:
+		o.flags = (int)a[3];
+		before_mode(&o, (mode_t)a[2]);
+		break;
+	case NR_SETXATTRAT:
+		before_xattr(&o, (const char *)a[3]);
+		break;
+	case NR_REMOVEXATTRAT:
+		break;
+	case NR_FILE_SETATTR:
+		o.flags = (int)a[4];
+		if (locks_up((const uint64_t *)a[2]))
+			leave(&o);
+		break;
+	default:
+		return false;
+	}
+	*ret = after(&o, (int)REAL(syscall)(nr, a[0], a[1], a[2], a[3], a[4],
+					    a[5]));
+	return true;
 }

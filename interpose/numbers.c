@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "interpose/fdtab.h"
+#include "interpose/modes.h"
 #include "interpose/process.h"
 #include "interpose/real.h"
 #include "interpose/rings.h"
@@ -171,7 +172,8 @@ attributes(long nr, const long *a, long *ret)
 		break;
 	case SYS_prlimit64: *ret = prlimit(I(0), U(1), P(2), P(3)); break;
 	case SYS_setrlimit: *ret = setrlimit(U(0), P(1)); break;
-	default: return false;
+	case SYS_mlockall: *ret = mlockall(I(0)); break;
+	default: return spw_modes_by_number(nr, a, ret);
 	}
 	return true;
 }
@@ -207,6 +209,8 @@ processes(long nr, const long *a, long *ret)
 #endif
 	case SYS_seccomp: *ret = spw_process_seccomp(a); break;
 	case SYS_chroot: *ret = chroot(P(0)); break;
+	case SYS_mount: *ret = mount(P(0), P(1), P(2), N(3), P(4)); break;
+	case SYS_umount2: *ret = umount2(P(0), I(1)); break;
 	case SYS_prctl: *ret = prctl(I(0), a[1], a[2], a[3], a[4]); break;
 	case SYS_exit_group: _exit(I(0));
 	default: return false;

@@ -19,6 +19,8 @@ struct opening {
 	const void *how;		/* of openat2, or NULL */
 	size_t how_size;
 	struct file_handle *handle;	/* in place of the path, or NULL */
+	struct spw_map *map;		/* of what it cuts */
+	struct spw_file *f;
 };
 
 static bool
@@ -59,6 +61,18 @@ take_handle(const struct opening *o, struct spw_me **ret_me)
 	return file;
 }
 
+static int
+open_and_cut(void *arg)
+{
+	struct opening *o = arg;
+	int64_t begun = spw_file_time();
+	int r = really_open(o);
+
+	if (r == 0)
+		spw_note_cut(o->map, o->f, o->fd, NULL, begun);
+	return r;
+}
+
 /* O_TRUNC on a file that has bytes in the segment: they must not come home
  * after the kernel has cut it. */
 static void
@@ -69,7 +83,9 @@ open_truncating(struct opening *o)
 				  : spw_take_path(o->dir, o->path, 0, &me);
 
 	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass)) {
-		(void)spw_resize(me, file, 0, really_open, o);
+		o->map = me->map;
+		o->f = &me->map->files[file];
+		(void)spw_resize(me, file, 0, open_and_cut, o);
 	} else {
 		spw_jobs_settle_path(o->dir, o->path);
 		(void)really_open(o);

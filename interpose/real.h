@@ -65,7 +65,8 @@
 	R(posix_spawn_file_actions_adddup2) \
 	R(posix_spawn_file_actions_addopen) R(pidfd_spawn) R(pidfd_spawnp) \
 	R(popen) R(system) R(_exit) \
-	R(setrlimit) R(prlimit) R(ulimit) R(sigaction)
+	R(setrlimit) R(prlimit) R(ulimit) R(sigaction) R(mlockall) \
+	R(munlockall)
 
 struct spw_real {
 #define SPW_REAL_FIELD(name) __typeof__(name) *name;

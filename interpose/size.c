@@ -17,27 +17,33 @@ struct cutting {
 
 /* As utimens does: in the record first, see planner/homes.c. */
 static void
-set_time(struct cutting *c, int64_t when)
+set_time(struct spw_file *f, int fd, const char *path, int64_t when)
 {
 	struct timespec ts[2] = { { 0, UTIME_OMIT }, spw_timespec(when) };
 
-	atomic_store(&c->f->wtime, when);
-	(void)spw_syscall(SYS_utimensat, c->path ? AT_FDCWD : c->fd,
-			  (long)c->path, (long)ts, 0, 0, 0);
+	atomic_store(&f->wtime, when);
+	(void)spw_syscall(SYS_utimensat, path ? AT_FDCWD : fd, (long)path,
+			  (long)ts, 0, 0, 0);
 }
 
-/* When the kernel cut it. What is older, or the time of the last write, is the
- * mark of a drain that came in between. */
-static void
-note_time(struct cutting *c, int64_t begun, const struct stat *st)
+/* What is older than the cut, or the time of the last write, is the mark of a
+ * drain that came in between. */
+void
+spw_note_cut(struct spw_map *map, struct spw_file *f, int fd,
+	     const char *path, int64_t begun)
 {
-	int64_t when = spw_nanoseconds(&st->st_mtim);
+	struct stat st;
+	int64_t when;
 
-	if (when < begun || when == atomic_load(&c->f->wtime)) {
-		set_time(c, spw_stamp(c->map, c->f));
+	if (path ? spw_sys_fstatat(AT_FDCWD, path, &st, 0) < 0
+		 : spw_sys_fstat(fd, &st) < 0)
+		return;
+	when = spw_nanoseconds(&st.st_mtim);
+	if (when < begun || when == atomic_load(&f->wtime)) {
+		set_time(f, fd, path, spw_stamp(map, f));
 	} else {
-		atomic_store(&c->f->wtime, when);
-		spw_stamp_saw(c->map, when);
+		atomic_store(&f->wtime, when);
+		spw_stamp_saw(map, when);
 	}
 }
 
@@ -46,12 +52,10 @@ cut_fd(void *arg)
 {
 	struct cutting *c = arg;
 	int64_t begun = spw_file_time();
-	struct stat st;
 
 	if (REAL(ftruncate)(c->fd, c->size) < 0)
 		return -errno;
-	if (spw_sys_fstat(c->fd, &st) == 0)
-		note_time(c, begun, &st);
+	spw_note_cut(c->map, c->f, c->fd, NULL, begun);
 	return 0;
 }
 
@@ -60,12 +64,11 @@ cut_path(void *arg)
 {
 	struct cutting *c = arg;
 	int64_t begun = spw_file_time();
-	struct stat st;
 
 	if (REAL(truncate)(c->path, c->size) < 0)
 		return -errno;
-	if (c->f && spw_sys_fstatat(AT_FDCWD, c->path, &st, 0) == 0)
-		note_time(c, begun, &st);
+	if (c->f)
+		spw_note_cut(c->map, c->f, -1, c->path, begun);
 	return 0;
 }
 

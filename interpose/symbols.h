@@ -316,6 +316,9 @@ SPW_SYM(posix_spawn_file_actions_destroy, observe)
 SPW_SYM(posix_spawn_file_actions_addopen, observe)
 SPW_SYM(posix_spawn_file_actions_adddup2, observe)
 
+/* Memory that is locked: the program's, not ours. */
+SPW_SYM(mlockall, observe)
+
 /* Limits, and handlers that must wait while a thread publishes. */
 SPW_SYM(setrlimit, observe)
 SPW_SYM(setrlimit64, observe)
@@ -534,7 +537,6 @@ SPW_SYM(pkey_mprotect, ignore)
 SPW_SYM(mlock, ignore)
 SPW_SYM(mlock2, ignore)
 SPW_SYM(munlock, ignore)
-SPW_SYM(mlockall, ignore)
 SPW_SYM(munlockall, ignore)
 SPW_SYM(remap_file_pages, ignore)
 

@@ -15,6 +15,7 @@
 #include "shm/claims.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "shm/crc32c.h"
 #include "shm/guard.h"
@@ -136,18 +137,6 @@ init_locks(struct shared *at)
 	pthread_mutexattr_destroy(&attr);
 }
 
-static struct shared *
-map_table(int fd)
-{
-	void *at = spw_sys_mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE,
-				MAP_SHARED, fd, 0);
-
-	if (at == MAP_FAILED)
-		return NULL;
-	(void)spw_sys_madvise(at, TABLE_SIZE, MADV_DONTDUMP);
-	return at;
-}
-
 static int
 fill(int fd)
 {
@@ -164,7 +153,7 @@ fill(int fd)
 		r = spw_seg_note_boot(f.boot_id);
 	if (r < 0)
 		return r;
-	at = map_table(fd);
+	at = spw_seg_map(fd, TABLE_SIZE);
 	if (!at)
 		return -ENOMEM;
 	at->dropped = 1;		/* 0: not looked at */
@@ -242,7 +231,7 @@ map_existing(struct spw_claims *c)
 	if (fd < 0)
 		return fd == -ELOOP ? -EPERM : fd;
 	r = check(fd);
-	c->at = r == 0 ? map_table(fd) : NULL;
+	c->at = r == 0 ? spw_seg_map(fd, TABLE_SIZE) : NULL;
 	spw_sys_close(fd);
 	if (!c->at)
 		return r < 0 ? r : -ENOMEM;
@@ -287,18 +276,47 @@ spw_claims_open(const char *dir, bool make, int *ret_err)
 	return r == 0 ? atomic_load(&the_table) : NULL;
 }
 
+bool
+spw_claims_lie_at(uint64_t at)
+{
+	const struct spw_claims *c = atomic_load(&the_table);
+	uint64_t base = c ? (uint64_t)(uintptr_t)c->at : 0;
+
+	return base && at >= base && at < base + TABLE_SIZE;
+}
+
+/* Numbers of files come again, times of creation do not. */
+static bool
+is_another(int fd, const struct job *job)
+{
+	struct stat st;
+	uint64_t created;
+
+	if (spw_sys_fstat(fd, &st) < 0)
+		return false;
+	if (st.st_ino != job->ino)
+		return true;
+	return spw_sys_pread(fd, &created, sizeof(created),
+			     offsetof(struct spw_seg_fixed, created)) ==
+	       sizeof(created) && created != job->created;
+}
+
 static bool
 is_gone(const struct spw_claims *c, const struct job *job)
 {
 	char path[SPW_SEG_PATH_MAX];
 	struct spw_text t;
-	struct stat st;
-	int r;
+	bool gone;
+	int fd;
 
 	spw_text_init(&t, path, sizeof(path));
 	spw_text_fmt(&t, "%s%s.seg", c->dir, job->name);
-	r = spw_sys_fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW);
-	return r == -ENOENT || (r == 0 && st.st_ino != job->ino);
+	fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ELOOP;
+	gone = is_another(fd, job);
+	spw_sys_close(fd);
+	return gone;
 }
 
 /* Makes all that the job had claimed void. Under the lock of the jobs. */
@@ -676,6 +694,7 @@ describe(const struct spw_claims *c, const struct claim *cl,
 	ret->job = cl->job;
 	ret->gen = cl->gen;
 	ret->ino = job->ino;
+	ret->created = job->created;
 	spw_text_init(&t, ret->path, sizeof(ret->path));
 	spw_text_fmt(&t, "%s%s.seg", c->dir, name);
 }

@@ -20,7 +20,7 @@ struct spw_claims;
 
 struct spw_claimant {			/* another job that claims a file */
 	char path[SPW_SEG_PATH_MAX];	/* its segment, */
-	uint64_t ino;			/* and that file's number */
+	uint64_t ino, created;		/* and that file's number and time */
 	uint32_t job, gen;		/* its entry in the table */
 };
 
@@ -28,6 +28,9 @@ struct spw_claimant {			/* another job that claims a file */
  * `make`. NULL, with a negative errno, when there is none or it cannot be
  * used: -EPROTO, another version; -EBADMSG, damaged; -EPERM, not ours. */
 struct spw_claims *spw_claims_open(const char *dir, bool make, int *ret_err);
+
+/* Whether this process has the table mapped there. */
+bool spw_claims_lie_at(uint64_t at);
 
 /* Enters the job into the table, from which map->claims is taken later. */
 int spw_claims_join(struct spw_map *map, const char *dir);

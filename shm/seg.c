@@ -300,18 +300,42 @@ point(struct spw_map *map, char *base, const struct spw_seg_fixed *f)
 	}
 }
 
+_Atomic bool spw_seg_stays_unlocked;
+
+/* What may not be touched is not brought in. */
+static void *
+map_unlocked(int fd, uint64_t size)
+{
+	void *at = spw_sys_mmap(NULL, size, PROT_NONE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return at;
+	(void)spw_syscall(SYS_munlock, (long)at, (long)size, 0, 0, 0, 0);
+	(void)spw_syscall(SYS_mprotect, (long)at, (long)size,
+			  PROT_READ | PROT_WRITE, 0, 0, 0);
+	return at;
+}
+
+void *
+spw_seg_map(int fd, uint64_t size)
+{
+	void *at = atomic_load(&spw_seg_stays_unlocked)
+		   ? map_unlocked(fd, size)
+		   : spw_sys_mmap(NULL, size, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	/* A core file with gigabytes of other people's blocks helps nobody. */
+	(void)spw_sys_madvise(at, size, MADV_DONTDUMP);
+	return at;
+}
+
 static int
 map_file(int fd, uint64_t size, char **ret_base)
 {
-	void *at = spw_sys_mmap(NULL, size, PROT_READ | PROT_WRITE,
-				MAP_SHARED, fd, 0);
-
-	if (at == MAP_FAILED)
-		return -ENOMEM;
-	/* A core file with gigabytes of other people's blocks helps nobody. */
-	(void)spw_sys_madvise(at, size, MADV_DONTDUMP);
-	*ret_base = at;
-	return 0;
+	*ret_base = spw_seg_map(fd, size);
+	return *ret_base ? 0 : -ENOMEM;
 }
 
 static void

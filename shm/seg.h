@@ -108,6 +108,12 @@ int spw_seg_create(const struct spw_seg_request *req, struct spw_map *ret_map);
  * version or layout; -EBADMSG: damaged. Nothing is changed or deleted. */
 int spw_seg_attach(const char *path, struct spw_map *ret_map);
 
+/* Maps a file of ours in DIR, to be shared; NULL when there is no room for it.
+ * Where the program has asked for all its memory to be locked from now on
+ * (spw_seg_stays_unlocked), that is not: it would be brought in as a whole. */
+extern _Atomic bool spw_seg_stays_unlocked;
+void *spw_seg_map(int fd, uint64_t size);
+
 /* For the command only: the front never unmaps. */
 void spw_seg_detach(struct spw_map *map);
 

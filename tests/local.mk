@@ -416,6 +416,7 @@ tests_scripts = \
 	tests/twin-join.sh \
 	tests/twin-last-descriptor.sh \
 	tests/twin-lean.sh \
+	tests/twin-locked.sh \
 	tests/twin-lost-preload.sh \
 	tests/twin-lost-writer.sh \
 	tests/twin-many-files.sh \
@@ -482,6 +483,7 @@ tests_helpers = \
 	tests/few-calls \
 	tests/last-descriptor \
 	tests/list-features \
+	tests/lock-forms \
 	tests/name-forms \
 	tests/odd-io \
 	tests/own-forms \

@@ -346,6 +346,35 @@ attributes(void)
 	close(fd);
 }
 
+struct new_attributes {			/* the kernel's file_attr */
+	uint64_t flags;
+	uint32_t other[4];
+};
+
+/* The same by a call that has a number only, of kernels that have it. */
+static void
+numbered(void)
+{
+	enum { GET = 468, SET = 469, SIZE = sizeof(struct new_attributes) };
+	const char *name = "numbered";
+	struct new_attributes was = { 0 }, now;
+	int fd = make(name, O_RDWR);
+
+	told_of = name;
+	TELL(write(fd, buf, 10000));
+	TELL(write(fd, buf, 100));
+	TELL(syscall(GET, AT_FDCWD, name, &was, SIZE, 0));
+	now = was;
+	now.flags |= FS_XFLAG_IMMUTABLE;
+	TELL(syscall(SET, AT_FDCWD, name, &now, SIZE, 0));
+	TELL(fsync(fd));
+	state(fd);
+	close(fd);
+	usleep(200000);
+	TELL(open(name, O_WRONLY));
+	TELL(syscall(SET, AT_FDCWD, name, &was, SIZE, 0));
+}
+
 /* A file without its name, where that is allowed. */
 static void
 handles(void)
@@ -387,7 +416,7 @@ main(int argc, char **argv)
 		{ "flags", flags }, { "vectors", vectors },
 		{ "counts", counts }, { "limits", limits },
 		{ "descriptors", descriptors }, { "attributes", attributes },
-		{ "handles", handles },
+		{ "handles", handles }, { "numbered", numbered },
 	};
 
 	told_begin();

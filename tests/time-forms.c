@@ -107,6 +107,19 @@ set_specially(void)
 	show("nobody there", utimensat(AT_FDCWD, "nobody", future, 0), 1);
 }
 
+/* Emptying is a change, whether there was anything or not. */
+static void
+empty(const char *form, int flags)
+{
+	struct timespec old[2] = { { 1550000001, 1 }, { 1550000002, 2 } };
+	int other;
+
+	show("before it", futimens(fd, old), 0);
+	other = open(name, flags);
+	show(form, other, 1);
+	close(other);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -120,6 +133,10 @@ main(int argc, char **argv)
 	set_by_path();
 	set_by_fd();
 	set_specially();
+	more();
+	empty("emptied", O_WRONLY | O_TRUNC);
+	empty("emptied again", O_WRONLY | O_TRUNC);
+	empty("emptied by a reader", O_RDONLY | O_TRUNC);
 	more();
 	show("last", futimens(fd, last), 0);
 	if (fsync(fd) < 0)

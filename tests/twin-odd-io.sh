@@ -7,7 +7,7 @@ checked_front
 
 odd=$top_builddir/tests/odd-io
 for behaviour in holes allocation flags vectors counts limits descriptors \
-	attributes handles; do
+	attributes handles numbered; do
 	for delay in 10s 1ms; do
 		rm -rf a b
 		mkdir a b

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -15,7 +16,7 @@ enum { MANY = 10000, KILLS = 60, CROWD = 3, HEAD = 80 };
 
 static char shm[] = "/dev/shm/spillway-unit.XXXXXX";
 static char place[SPW_SEG_PATH_MAX], table[SPW_SEG_PATH_MAX + 8];
-static struct spw_map one, two;
+static struct spw_map one, two, three;
 
 static void
 check(bool fine, const char *what)
@@ -169,15 +170,35 @@ damage(void)
 	close(fd);
 }
 
+/* One that was killed, and in its place the segment of another job, which has
+ * got the same number. */
+static void
+replace(void)
+{
+	uint64_t later;
+	int fd;
+
+	make("three", &three);
+	check(claim(&three, 778) == SPW_CLAIM_ALONE, "one of three's");
+	later = three.fixed.created + 1;
+	fd = open(three.path, O_WRONLY);
+	check(pwrite(fd, &later, sizeof(later),
+		     offsetof(struct spw_seg_fixed, created)) ==
+	      sizeof(later), "pwrite");
+	close(fd);
+}
+
 /* The segment of a job that was killed is gone; its claims are, too. */
 static void
 end(void)
 {
+	replace();
 	check(claim(&one, 777) == SPW_CLAIM_ALONE, "a late one");
 	check(unlink(one.path) == 0, "unlink");
 	spw_claims_part(&two);
 	check(access(table, F_OK) < 0, "the last one takes the table along");
 	(void)unlink(two.path);
+	(void)unlink(three.path);
 	(void)rmdir(place);
 	(void)rmdir(shm);
 }
