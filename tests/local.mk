@@ -364,6 +364,7 @@ tests_scripts = \
 	tests/recover-left.sh \
 	tests/recover-memory.sh \
 	tests/recover-moved.sh \
+	tests/recover-refused.sh \
 	tests/recover-newer.sh \
 	tests/recover-stall-middle.sh \
 	tests/recover-stalled.sh \
