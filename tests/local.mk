@@ -389,6 +389,7 @@ tests_scripts = \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
+	tests/tier-renamed.sh \
 	tests/tier-stall-start.sh \
 	tests/tier-unread.sh \
 	tests/twin-address-space.sh \
