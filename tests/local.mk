@@ -274,6 +274,7 @@ tests_scripts = \
 	tests/below-tier-faults.sh \
 	tests/cmd-at-exit-agent.sh \
 	tests/cmd-clean.sh \
+	tests/cmd-drain-timeout.sh \
 	tests/cmd-fsck.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
