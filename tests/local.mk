@@ -368,6 +368,7 @@ tests_scripts = \
 	tests/recover-refused.sh \
 	tests/recover-newer.sh \
 	tests/recover-stall-middle.sh \
+	tests/recover-stall-open.sh \
 	tests/recover-stalled.sh \
 	tests/recover-tiers.sh \
 	tests/run-clock.sh \
