@@ -280,6 +280,7 @@ tests_scripts = \
 	tests/cmd-handover.sh \
 	tests/cmd-job-end.sh \
 	tests/cmd-json.sh \
+	tests/cmd-keep-away.sh \
 	tests/cmd-keep-faults.sh \
 	tests/cmd-keep.sh \
 	tests/cmd-mpirun.sh \
