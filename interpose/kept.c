@@ -99,11 +99,12 @@ spw_kept_settle_fd(int fd, const struct statx *stx)
 
 	if (SPW_LIKELY(stx->stx_mode & 0777 &&
 		       (bytes >= stx->stx_size || bytes > STUB_MOST)) ||
-	    !S_ISREG(stx->stx_mode) || stx->stx_uid != spw_sys_geteuid() ||
-	    !spw_front_is_on() || spw_syscall(SYS_fgetxattr, fd, (long)ATTR,
-				    (long)&none, 0, 0, 0) <= 0)
+	    !S_ISREG(stx->stx_mode) || !spw_front_is_on() ||
+	    spw_syscall(SYS_fgetxattr, fd, (long)ATTR, (long)&none, 0, 0, 0) <=
+	    0)
 		return 0;
-	spw_deep_call(stage_out, &s);
+	if (stx->stx_uid == spw_sys_geteuid())	/* else it is not ours */
+		spw_deep_call(stage_out, &s);
 	errno = saved;
 	if (s.done)
 		return 1;
