@@ -319,7 +319,7 @@ is_known(const struct spw_file_seen *seen)
 	       spw_file_is_known(&spw_front.map, seen);
 }
 
-void
+int
 spw_fdtab_opened(int fd, int flags)
 {
 	struct spw_file_seen seen;
@@ -328,21 +328,22 @@ spw_fdtab_opened(int fd, int flags)
 	struct statx stx;
 	struct spw_me *me;
 	bool known;
+	int r;
 
 	if (spw_fdtab_has(fd))		/* closed behind our back */
 		(void)spw_fdtab_closing(fd);
 	if (!spw_front_is_on() || flags & O_PATH ||
 	    (flags & O_TMPFILE) == O_DIRECTORY)
-		return;
+		return 0;
 	if (!see(fd, &stx, path, sizeof(path), &seen))
-		return;
+		return 0;
 	known = is_known(&seen);
 	if (!known && (!spw_front_wants(path) ||
 		       spw_front_attach((flags & O_ACCMODE) != O_RDONLY) < 0))
-		return;
-	if (spw_kept_settle_fd(fd, &stx) &&
-	    !see(fd, &stx, path, sizeof(path), &seen))
-		return;
+		return 0;
+	r = spw_kept_settle_fd(fd, &stx);
+	if (r < 0 || (r && !see(fd, &stx, path, sizeof(path), &seen)))
+		return SPW_MIN(r, 0);
 	spw_process_read_limit();
 	me = spw_front_me();
 	why = misfit(fd, flags, &stx, path);
@@ -353,9 +354,10 @@ spw_fdtab_opened(int fd, int flags)
 		why = SPW_BYPASS_NO_REOPEN;
 	if (!me || !manage(me, fd, ofd_flags(flags) |
 			   (fd == STDOUT_FILENO ? SPW_OFD_STDOUT : 0), &seen))
-		return;
+		return 0;
 	if (why)
 		(void)spw_leave(fd, why);
+	return 0;
 }
 
 /* The kernel serves it here, and so for everybody. */

@@ -43,8 +43,9 @@ bool spw_fdtab_grip(int fd, struct spw_grip *ret);
 bool spw_fdtab_peek(int fd, struct spw_grip *ret);
 
 /* Looks at a freshly opened fd and manages it if it is to be; flags are
- * those of open. Never fails: what cannot be managed is the kernel's. */
-void spw_fdtab_opened(int fd, int flags);
+ * those of open. What cannot be managed is the kernel's. -EIO: what it is a
+ * stub of cannot be had, and nobody is to read that for the file. */
+int spw_fdtab_opened(int fd, int flags);
 
 /* openat2, which libc need not have: it returns a descriptor, or -1. */
 struct open_how;

@@ -15,12 +15,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 
 #include "interpose/agent.h"
 #include "interpose/deep.h"
 #include "interpose/front.h"
 #include "shm/sys.h"
 #include "shm/text.h"
+#include "shm/util.h"
 
 #define ATTR "user.spillway.kept"
 
@@ -73,7 +75,21 @@ spw_kept_settle(int dirfd, const char *path)
 	return s.done;
 }
 
-bool
+/* As planner/stub.c begins it. Who has written something else over it gets
+ * that, as without us. */
+static bool
+has_notice(int fd, uint64_t size)
+{
+	static const char notice[] = "spillway: this is not the data of the "
+				     "file: ";
+	uint64_t n = SPW_MIN(size, sizeof(notice) - 1);
+	char got[sizeof(notice)];
+
+	return spw_sys_pread(fd, got, n, 0) == (int64_t)n &&
+	       !memcmp(got, notice, n);
+}
+
+int
 spw_kept_settle_fd(int fd, const struct statx *stx)
 {
 	struct staging s = { .fd = fd };
@@ -83,13 +99,16 @@ spw_kept_settle_fd(int fd, const struct statx *stx)
 
 	if (SPW_LIKELY(stx->stx_mode & 0777 &&
 		       (bytes >= stx->stx_size || bytes > STUB_MOST)) ||
-	    !S_ISREG(stx->stx_mode) || stx->stx_uid != spw_sys_geteuid() ||
-	    !spw_front_is_on() || spw_syscall(SYS_fgetxattr, fd, (long)ATTR,
-				    (long)&none, 0, 0, 0) <= 0)
-		return false;
-	spw_deep_call(stage_out, &s);
+	    !S_ISREG(stx->stx_mode) || !spw_front_is_on() ||
+	    spw_syscall(SYS_fgetxattr, fd, (long)ATTR, (long)&none, 0, 0, 0) <=
+	    0)
+		return 0;
+	if (stx->stx_uid == spw_sys_geteuid())	/* else it is not ours */
+		spw_deep_call(stage_out, &s);
 	errno = saved;
-	return s.done;
+	if (s.done)
+		return 1;
+	return has_notice(fd, stx->stx_size) ? -EIO : 0;
 }
 
 void

@@ -12,8 +12,9 @@
 bool spw_kept_settle(int dirfd, const char *path);
 
 /* The same for one that was opened: by root, or since somebody gave it
- * rights. */
-bool spw_kept_settle_fd(int fd, const struct statx *stx);
+ * rights. 1: it is home now; -EIO: its bytes cannot be had, and what is there
+ * in their place is not what anybody wrote. */
+int spw_kept_settle_fd(int fd, const struct statx *stx);
 
 /* Before root truncates a file. */
 void spw_kept_truncating(int dirfd, const char *path);

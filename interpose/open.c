@@ -122,7 +122,11 @@ open_it(struct opening *o)
 	if (o->fd >= 0) {
 		int saved = errno;
 
-		spw_fdtab_opened(o->fd, o->flags);
+		if (spw_fdtab_opened(o->fd, o->flags) < 0) {
+			spw_sys_close(o->fd);
+			o->fd = -1;
+			saved = EIO;
+		}
 		errno = saved;
 	}
 	return o->fd;
@@ -207,7 +211,7 @@ opened_by_name(int fd, int flags)
 	int saved = errno;
 
 	if (fd >= 0)
-		spw_fdtab_opened(fd, flags | O_CREAT | O_RDWR);
+		(void)spw_fdtab_opened(fd, flags | O_CREAT | O_RDWR);
 	errno = saved;
 	return fd;
 }

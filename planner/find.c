@@ -66,6 +66,25 @@ open_as_owner(const char *path, int flags, const struct spw_identity *id)
 	return fd;
 }
 
+bool
+spw_find_is_elsewhere(int err)
+{
+	return err == -ENOENT || err == -ESTALE || err == -ENOTDIR ||
+	       err == -ELOOP;
+}
+
+/* It is only its own error that tells of a file. */
+static int
+blame(const char *path, int flags, const struct spw_identity *id, int err)
+{
+	int at = spw_sys_open(path, O_PATH | O_CLOEXEC | flags, 0);
+	bool other = at >= 0 && !spw_find_is(at, id);
+
+	if (at >= 0)
+		spw_sys_close(at);
+	return other ? -ESTALE : err;
+}
+
 int
 spw_find_open(const char *path, int flags, const struct spw_identity *id)
 {
@@ -79,6 +98,8 @@ spw_find_open(const char *path, int flags, const struct spw_identity *id)
 				  (OPEN_FLAGS & ~O_NOATIME), 0);
 	if (fd == -EACCES)
 		fd = open_as_owner(path, flags, id);
+	if (fd < 0 && id && !spw_find_is_elsewhere(fd))
+		return blame(path, flags, id, fd);
 	if (fd >= 0 && id && !spw_find_is(fd, id)) {
 		spw_sys_close(fd);
 		return -ESTALE;
@@ -104,7 +125,7 @@ spw_find_beside(const char *path, const struct spw_identity *id)
 	dir = opendir(name);
 	if (!dir)
 		return -errno;
-	while (fd < 0 && (e = readdir(dir)))
+	while (spw_find_is_elsewhere(fd) && (e = readdir(dir)))
 		if (e->d_ino == id->ino) {
 			snprintf(name + len, 258, "%s", e->d_name);
 			fd = spw_find_open(name, O_NOFOLLOW, id);
@@ -158,7 +179,7 @@ search_dir(int fd, struct search *s, int depth)
 		spw_sys_close(fd);
 		return -ENOMEM;
 	}
-	while (r < 0 && *s->left && (e = readdir(dir))) {
+	while (spw_find_is_elsewhere(r) && *s->left && (e = readdir(dir))) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		--*s->left;
@@ -183,7 +204,7 @@ spw_find_near(const char *path, const struct spw_identity *id,
 		return -ENOENT;
 	strict.born_too = true;
 	strcpy(above, path);
-	for (int i = 0; i <= CLIMB && r < 0 && *left; i++) {
+	for (int i = 0; i <= CLIMB && spw_find_is_elsewhere(r) && *left; i++) {
 		slash = strrchr(above, '/');
 		if (!slash || slash == above)
 			break;		/* not all there is */

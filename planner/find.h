@@ -17,8 +17,12 @@ struct spw_identity {
 bool spw_find_is(int fd, const struct spw_identity *id);
 
 /* Opens for writing, reading too where that is allowed. -ESTALE: another file
- * has that name. id may be NULL. */
+ * has that name. id may be NULL. All of these return the error of the file
+ * itself if it was found and cannot be opened. */
 int spw_find_open(const char *path, int flags, const struct spw_identity *id);
+
+/* Whether such an error of theirs means that it was not found. */
+bool spw_find_is_elsewhere(int err);
 
 /* The same under whatever name it has in the directory of that path. */
 int spw_find_beside(const char *path, const struct spw_identity *id);

@@ -122,7 +122,7 @@ open_by_name(const struct spw_file *f)
 	char path[SPW_FILE_PATH];
 	int fd = -ENOENT;
 
-	for (int i = 0; i < 2 && fd < 0 && fd != -EACCES; i++)
+	for (int i = 0; i < 2 && spw_find_is_elsewhere(fd); i++)
 		if (spw_name_copy(f, i, path))
 			fd = open_checked(path, O_NOFOLLOW, f);
 	return fd;
@@ -137,9 +137,9 @@ find_home(struct spw_map *map, uint32_t file)
 	if (fd >= 0 || fd == -EMFILE || fd == -ENFILE)
 		return fd;
 	fd = open_by_name(f);
-	if (fd < 0 && fd != -EACCES)
+	if (spw_find_is_elsewhere(fd))
 		fd = open_at_any_holder(map, file);
-	for (int i = 0; i < 2 && fd < 0 && fd != -EACCES; i++)
+	for (int i = 0; i < 2 && spw_find_is_elsewhere(fd); i++)
 		fd = open_in_directory(f, i);
 	return fd;
 }

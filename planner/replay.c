@@ -275,15 +275,16 @@ let_go(struct bringing *b)
 int
 spw_replay_find(struct spw_replay *r, const struct spw_replay_file *f)
 {
-	int fd = -ENOENT;
+	int fd;
 
-	if (f->path[0] == '/')
-		fd = spw_find_open(f->path, O_NOFOLLOW, &f->id);
-	if (f->path[0] == '/' && fd < 0 && fd != -EACCES)
+	if (f->path[0] != '/')
+		return -ENOENT;
+	fd = spw_find_open(f->path, O_NOFOLLOW, &f->id);
+	if (spw_find_is_elsewhere(fd))
 		fd = spw_find_beside(f->path, &f->id);
-	if (f->path[0] == '/' && fd < 0 && fd != -EACCES)
+	if (spw_find_is_elsewhere(fd))
 		fd = spw_find_near(f->path, &f->id, &r->search_left);
-	return fd == -ESTALE || fd == -ENOTDIR || fd == -ELOOP ? -ENOENT : fd;
+	return spw_find_is_elsewhere(fd) ? -ENOENT : fd;
 }
 
 /* A time that home had in the owner's life, whatever his clock said: it may

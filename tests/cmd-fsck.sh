@@ -173,6 +173,22 @@ for kind in nvme:nvme-00000007.log pmem:pmem-0007.log \
 done
 tiers="ram@16M nvme:$(place "$scratch/disk")@256M"
 
+# Nor does what has taken the place of the notes of a tier hide anything.
+for make in 'ln -s nowhere' mkdir mkfifo; do
+	cp "$scratch/old" file
+	rebooted notes "$tiers" 'synced file "$1"' "$scratch/new"
+	share=$(echo "$scratch/disk"/spillway-*/notes.*)
+	rm "$share/nvme.drops"
+	$make "$share/nvme.drops"
+	timeout 20 "$spillway" fsck --tiers "$tiers" >out 2>err ||
+		fail "$make: $(cat out err)"
+	grep -q ', [1-9].* object.*: 0 damaged' out || fail "$make: $(cat out)"
+	timeout 20 "$spillway" recover -y --tiers "$tiers" >out 2>err ||
+		fail "$make: $(cat out err)"
+	same_bytes file "$scratch/new"
+	[ -z "$(ls "$scratch/disk")" ] || fail "left: $(find "$scratch/disk")"
+done
+
 # A segment that cannot be read.
 dir=$(echo "$shm_dir"/spillway.*)
 head -c 100000 /dev/urandom >"$dir/broken.seg"

@@ -274,11 +274,13 @@ tests_scripts = \
 	tests/below-tier-faults.sh \
 	tests/cmd-at-exit-agent.sh \
 	tests/cmd-clean.sh \
+	tests/cmd-drain-timeout.sh \
 	tests/cmd-fsck.sh \
 	tests/cmd-full-home.sh \
 	tests/cmd-handover.sh \
 	tests/cmd-job-end.sh \
 	tests/cmd-json.sh \
+	tests/cmd-keep-away.sh \
 	tests/cmd-keep-faults.sh \
 	tests/cmd-keep.sh \
 	tests/cmd-mpirun.sh \
@@ -364,8 +366,10 @@ tests_scripts = \
 	tests/recover-left.sh \
 	tests/recover-memory.sh \
 	tests/recover-moved.sh \
+	tests/recover-refused.sh \
 	tests/recover-newer.sh \
 	tests/recover-stall-middle.sh \
+	tests/recover-stall-open.sh \
 	tests/recover-stalled.sh \
 	tests/recover-tiers.sh \
 	tests/run-clock.sh \
@@ -388,6 +392,7 @@ tests_scripts = \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
+	tests/tier-renamed.sh \
 	tests/tier-stall-start.sh \
 	tests/tier-unread.sh \
 	tests/twin-address-space.sh \

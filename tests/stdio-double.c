@@ -47,7 +47,7 @@ double_begin(void)
 	atomic_store(&spw_front.live, true);
 }
 
-void
+int
 spw_fdtab_opened(int fd, int flags)
 {
 	uint32_t i = 0;
@@ -58,6 +58,7 @@ spw_fdtab_opened(int fd, int flags)
 	spw_fdtab[fd] = i + 1;
 	spw_sys_lseek(fd, FAR_OFF, SEEK_SET);
 	double_counts.opened++;
+	return 0;
 }
 
 int
@@ -110,7 +111,7 @@ open(const char *path, int flags, ...)
 		n = spw_sys_readlink(link, name, sizeof(name) - 1);
 		name[n < 0 ? 0 : n] = '\0';
 		if (strstr(name, "/m-"))
-			spw_fdtab_opened(fd, flags);
+			(void)spw_fdtab_opened(fd, flags);
 	}
 	return fd;
 }

@@ -419,6 +419,8 @@ bb_sync(struct spw_tier *tier)
 	r = let_go(t);
 	if (r == 0 && t->names_changed)
 		r = spw_share_sync(&t->share);
+	if (r == 0)
+		r = spw_share_find(&t->share, "bb");
 	if (r < 0)
 		return r;
 	t->names_changed = false;
@@ -575,6 +577,7 @@ bb_close(struct spw_tier *tier, bool discard)
 
 const struct spw_tier_ops spw_tier_bb = {
 	.kind = "bb",
+	.files = "*.object",
 	.durable = true,
 	.open = bb_open,
 	.submit = bb_submit,

@@ -89,6 +89,23 @@ read_notes(struct spw_nvme *t)
 	return r == -ENODATA ? 0 : r;	/* its maker died at once */
 }
 
+/* Without notes more is there than need be. So what has taken their place, a
+ * link or a pipe, hides nothing, and goes. */
+static int
+open_notes(const struct spw_share *share)
+{
+	int fd = spw_share_open_file(share, NAME, share->look_only ? O_RDONLY
+								   : O_RDWR);
+
+	if (fd >= 0 || share->look_only)
+		return fd;
+	if (fd == -EPERM && spw_share_unlink(share, NAME) == -EISDIR)
+		(void)spw_syscall(SYS_unlinkat, share->dir, (long)NAME,
+				  AT_REMOVEDIR, 0, 0, 0);
+	return spw_sys_openat(share->dir, NAME, O_RDWR | O_CREAT | O_EXCL |
+			      O_CLOEXEC, 0600);
+}
+
 int
 spw_nvme_read_drops(struct spw_nvme *t)
 {
@@ -96,9 +113,7 @@ spw_nvme_read_drops(struct spw_nvme *t)
 	int r;
 
 	t->boot = boot_number();
-	t->drops = spw_sys_openat(t->share.dir, NAME,
-				  (look_only ? O_RDONLY : O_RDWR | O_CREAT) |
-				  O_NOFOLLOW | O_CLOEXEC, 0600);
+	t->drops = open_notes(&t->share);
 	if (t->drops < 0)
 		return look_only ? 0 : t->drops;
 	r = read_notes(t);

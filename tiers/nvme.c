@@ -650,14 +650,24 @@ close_tier(struct spw_tier *tier, bool discarded)
 	return r;
 }
 
+static int
+sync_tier(struct spw_tier *tier)
+{
+	const struct spw_nvme *t = (struct spw_nvme *)tier;
+	int r = spw_nvme_sync(tier);
+
+	return r < 0 ? r : spw_share_find(&t->share, "nvme");
+}
+
 const struct spw_tier_ops spw_tier_nvme = {
 	.kind = "nvme",
+	.files = "nvme-*",
 	.durable = true,
 	.open = open_tier,
 	.submit = submit,
 	.reap = reap,
 	.call = call,
-	.sync = spw_nvme_sync,
+	.sync = sync_tier,
 	.sync_waits = true,
 	.rest = spw_nvme_look_ahead,
 	.drop = spw_nvme_drop,

@@ -476,14 +476,24 @@ pmem_close(struct spw_tier *tier, bool discard)
 	return r;
 }
 
+static int
+pmem_sync(struct spw_tier *tier)
+{
+	const struct spw_pmem *t = (struct spw_pmem *)tier;
+	int r = spw_pmem_sync(tier);
+
+	return r < 0 ? r : spw_share_find(&t->share, "pmem");
+}
+
 const struct spw_tier_ops spw_tier_pmem = {
 	.kind = "pmem",
+	.files = "pmem-*",
 	.durable = true,
 	.open = pmem_open,
 	.submit = pmem_submit,
 	.is_prompt = pmem_is_prompt,
 	.reap = pmem_reap,
-	.sync = spw_pmem_sync,
+	.sync = pmem_sync,
 	.sync_waits = true,		/* nothing is ever under way */
 	.drop = spw_pmem_drop,
 	.clean = spw_pmem_clean,

@@ -150,15 +150,22 @@ lasts(int dir)
 	       (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC);
 }
 
-/* The name still leads to what was locked: it was not removed meanwhile. */
+/* The name, in a directory, leads to what was locked. */
 static bool
-is_current(const struct spw_share *s, const char *name)
+leads_to(const struct spw_share *s, int dir, const char *name)
 {
 	struct stat held, named;
 
 	return spw_sys_fstat(s->lock, &held) == 0 &&
-	       spw_sys_fstatat(s->dir, name, &named, AT_SYMLINK_NOFOLLOW) ==
-	       0 && held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+	       spw_sys_fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+/* It was not removed meanwhile. */
+static bool
+is_current(const struct spw_share *s, const char *name)
+{
+	return leads_to(s, s->dir, name);
 }
 
 static int
@@ -193,6 +200,15 @@ spw_share_is_there(const struct spw_share *s, const char *kind)
 
 	name_lock(kind, name);
 	return s->lock < 0 || is_current(s, name);
+}
+
+int
+spw_share_find(const struct spw_share *s, const char *kind)
+{
+	char path[PATH_MAX + LOCK_NAME];
+
+	(void)snprintf(path, sizeof(path), "%s/%s.lock", s->path, kind);
+	return leads_to(s, AT_FDCWD, path) ? 0 : -ESTALE;
 }
 
 static int

@@ -47,6 +47,11 @@ void spw_share_close(struct spw_share *s);
  * all of the share. */
 bool spw_share_is_there(const struct spw_share *s, const char *kind);
 
+/* 0: its path leads to it; -ESTALE: it, or a directory above it, was renamed,
+ * replaced or removed, or its lock was, and who looks for it finds it no
+ * more. */
+int spw_share_find(const struct spw_share *s, const char *kind);
+
 /* Writes down what the share's place means for the tier on it. */
 void spw_share_introduce(const struct spw_share *s, struct spw_tier *tier);
 

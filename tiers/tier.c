@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,17 +30,37 @@ spw_tier_by_kind(const char *kind)
 	return NULL;
 }
 
-/* Each kind has a lock of its own in the share, and leaves it there. */
 static bool
-is_share(int dir, const char *owner, const char *kind)
+has_files(int dir, const char *owner, const char *pattern)
+{
+	int fd = spw_sys_openat(dir, owner, O_RDONLY | O_DIRECTORY |
+				O_NOFOLLOW | O_CLOEXEC, 0);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	bool any = false;
+
+	if (fd >= 0 && !d)
+		spw_sys_close(fd);
+	while (d && !any && (e = readdir(d)))
+		any = fnmatch(pattern, e->d_name, 0) == 0;
+	if (d)
+		closedir(d);
+	return any;
+}
+
+/* Each kind has a lock of its own in the share, and leaves it there; somebody
+ * else may have removed that. */
+static bool
+is_share(int dir, const char *owner, const struct spw_tier_ops *ops)
 {
 	char name[NAME_MAX + 32];
 	struct stat st;
 
 	if (owner[0] == '.')
 		return false;
-	(void)snprintf(name, sizeof(name), "%s/%s.lock", owner, kind);
-	return spw_sys_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	(void)snprintf(name, sizeof(name), "%s/%s.lock", owner, ops->kind);
+	return spw_sys_fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       has_files(dir, owner, ops->files);
 }
 
 int
@@ -64,7 +85,7 @@ spw_tier_shares(const struct spw_tier_ops *ops, const char *place,
 		return -ENOMEM;
 	}
 	while (r == 0 && (e = readdir(d)))
-		if (is_share(fd, e->d_name, ops->kind))
+		if (is_share(fd, e->d_name, ops))
 			r = seen(arg, e->d_name);
 	closedir(d);
 	return r;

@@ -77,6 +77,7 @@ struct spw_tier;
 
 struct spw_tier_ops {
 	const char *kind;		/* as in SPILLWAY_TIERS */
+	const char *files;		/* a pattern of their names */
 	bool durable;			/* a reboot need not empty it */
 
 	/* -EBUSY: the share is in use by somebody who lives. -ENOENT: there

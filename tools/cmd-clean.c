@@ -11,6 +11,7 @@
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/json.h"
+#include "tools/opening.h"
 #include "tools/replays.h"
 #include "tools/show.h"
 
@@ -103,8 +104,8 @@ judge_share(const struct request *req, const struct spw_share_owner *o,
 	    bool look_only, struct spw_replay **ret, struct item *orphan)
 {
 	struct spw_replay *r;
-	int err = spw_replay_open(req->shares->place, req->shares->nplaces,
-				  o->name, look_only, &r);
+	int err = spw_opening(req->shares->place, req->shares->nplaces,
+			      o->name, look_only, req->args->cfg.quiet, &r);
 
 	if (err < 0)
 		return err == -ENOENT || err == -EBUSY ? 0 : err;

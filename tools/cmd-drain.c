@@ -14,7 +14,7 @@
 #include "tools/levels.h"
 #include "tools/show.h"
 
-enum { LEAVE_MS = 10000 };
+enum { LEAVE_MS = 10000, HASTE_MS = 100 };
 
 static const char usage[] =
 	"usage: spillway drain [--wait] [--timeout TIME] [--json] [OPTION]...\n"
@@ -36,6 +36,7 @@ struct request {
 	bool wait, json;
 	int64_t timeout_ms;
 	bool quiet;
+	bool outlived;			/* a drainer of ours is still at it */
 };
 
 struct result {
@@ -79,9 +80,10 @@ only_ask(struct spw_segment *s)
 	return r;
 }
 
-/* A dead job's segment is removed when it is empty; else it stays. */
+/* A dead job's segment is removed when it is empty; else it stays. A drainer
+ * that is in the middle of something when time is up ends with the process. */
 static int
-drain(struct spw_segment *s, const struct request *req, struct result *ret)
+drain(struct spw_segment *s, struct request *req, struct result *ret)
 {
 	struct spw_keeper *k;
 	int r;
@@ -94,8 +96,12 @@ drain(struct spw_segment *s, const struct request *req, struct result *ret)
 	r = spw_keeper_start(k, &s->map, SPW_HOST_DRAIN);
 	if (r == 0) {
 		r = wait_for_home(s, req, ret);
-		if (spw_keeper_leave(k, true, LEAVE_MS) == -ETIMEDOUT)
-			return r < 0 ? r : -ETIMEDOUT;	/* k is in use */
+		if (spw_keeper_leave(k, true, r == -ETIMEDOUT ? HASTE_MS
+							      : LEAVE_MS) ==
+		    -ETIMEDOUT) {
+			req->outlived = true;	/* k is in use */
+			return r < 0 ? r : -ETIMEDOUT;
+		}
 	}
 	free(k);
 	return r;
@@ -150,7 +156,7 @@ put_unreadable(struct spw_json *j, const struct spw_segment *s)
 
 static int
 drain_one(struct spw_segment *s, const struct spw_args *args,
-	  const struct request *req, struct spw_json *j)
+	  struct request *req, struct spw_json *j)
 {
 	double began = spw_show_clock();
 	struct result res = { 0 };
@@ -167,6 +173,8 @@ drain_one(struct spw_segment *s, const struct spw_args *args,
 	res.err = drain(s, req, &res);
 	res.seconds = spw_show_clock() - began;
 	spw_drainer_left(&s->map, &res.left);
+	if (res.err == -ETIMEDOUT && !res.left.bytes)
+		res.err = 0;		/* it was, a moment later */
 	res.why = spw_levels_why(&s->map, &res.left, res.err, res.why_buf);
 	if (j)
 		put_json(j, s, &res);
@@ -182,7 +190,7 @@ drain_one(struct spw_segment *s, const struct spw_args *args,
 
 static int
 drain_all(struct spw_chosen *c, const struct spw_args *args,
-	  const struct request *req)
+	  struct request *req)
 {
 	struct spw_json j;
 	int status = SPW_EXIT_OK;
@@ -234,6 +242,7 @@ spw_cmd_drain(int argc, char **argv, char **envp)
 		return status;
 	req.quiet = args.cfg.quiet;
 	status = drain_all(&chosen, &args, &req);
-	spw_chosen_free(&chosen);
+	if (!req.outlived)
+		spw_chosen_free(&chosen);
 	return status;
 }

@@ -13,6 +13,7 @@
 #include "tools/json.h"
 #include "tools/lost.h"
 #include "tools/missing.h"
+#include "tools/opening.h"
 #include "tools/replays.h"
 #include "tools/show.h"
 
@@ -98,8 +99,8 @@ static int
 look_into(const struct request *req, const struct spw_share_owner *o,
 	  bool look_only, struct spw_replay **ret)
 {
-	return spw_replay_open(req->shares->place, req->shares->nplaces,
-			       o->name, look_only, ret);
+	return spw_opening(req->shares->place, req->shares->nplaces, o->name,
+			   look_only, req->args->cfg.quiet, ret);
 }
 
 static void

@@ -12,6 +12,7 @@
 #include "tools/args.h"
 #include "tools/commands.h"
 #include "tools/json.h"
+#include "tools/opening.h"
 #include "tools/show.h"
 #include "tools/stagein.h"
 #include "tools/stubs.h"
@@ -117,7 +118,7 @@ step(void *arg, uint64_t bytes)
 
 /* The share of a stub; one that another command has is waited for. */
 static int
-open_share(const struct spw_stub *s, struct spw_tierlist *list,
+open_share(const struct spw_stub *s, struct spw_tierlist *list, bool quiet,
 	   struct spw_replay **ret)
 {
 	struct spw_replay_place place[SPW_TIERS_MAX];
@@ -135,7 +136,7 @@ open_share(const struct spw_stub *s, struct spw_tierlist *list,
 		place[n].place = spw_tierspec_place(list, &list->tier[i]);
 		n += place[n].ops != NULL;
 	}
-	while ((r = spw_replay_open(place, n, s->share, false, ret)) ==
+	while ((r = spw_opening(place, n, s->share, false, quiet, ret)) ==
 	       -EBUSY && spw_now_ms() < until)
 		spw_sys_sleep_us(BUSY_US);
 	return r;
@@ -170,7 +171,7 @@ bring_share(const struct request *req, struct spw_stub_found *f, size_t n,
 {
 	static struct spw_tierlist list;
 	struct spw_replay *r = NULL;
-	int err = open_share(&f->stub, &list, &r);
+	int err = open_share(&f->stub, &list, req->args->cfg.quiet, &r);
 
 	for (size_t i = 0; i < n; i++)
 		f[i].err = bring_file(r, err, &f[i], req->force, p);

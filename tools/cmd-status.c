@@ -11,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/json.h"
 #include "tools/levels.h"
+#include "tools/opening.h"
 #include "tools/shares.h"
 #include "tools/show.h"
 
@@ -192,13 +193,13 @@ put_json_readable(struct spw_json *j, const struct spw_segment *s, bool why)
 /* A job that is over and has files in its tiers on purpose. */
 static void
 see_kept(const struct spw_shares *shares, const struct spw_share_owner *o,
-	 struct spw_json *j)
+	 bool quiet, struct spw_json *j)
 {
 	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX];
 	struct spw_replay *r;
 
-	if (o->has_segment || spw_replay_open(shares->place, shares->nplaces,
-					      o->name, true, &r) < 0)
+	if (o->has_segment || spw_opening(shares->place, shares->nplaces,
+					  o->name, true, quiet, &r) < 0)
 		return;
 	spw_replay_look_home(r);
 	if (r->kept && j) {
@@ -224,7 +225,8 @@ put_kept(const struct spw_shares *shares, const struct spw_args *args,
 		spw_json_open(j, "kept", '[');
 	for (size_t i = 0; i < shares->n; i++)
 		if (spw_shares_is_meant(&shares->owner[i], args))
-			see_kept(shares, &shares->owner[i], j);
+			see_kept(shares, &shares->owner[i], args->cfg.quiet,
+				 j);
 	if (j)
 		spw_json_close(j, ']');
 }

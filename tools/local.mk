@@ -55,6 +55,8 @@ tools_sources = \
 	tools/limits.h \
 	tools/missing.c \
 	tools/missing.h \
+	tools/opening.c \
+	tools/opening.h \
 	tools/outlive.c \
 	tools/outlive.h \
 	tools/parts.c \

@@ -61,6 +61,16 @@ watch(pid_t pid, int fd)
 	return r ? bury(pid) : status;
 }
 
+/* Who reads what we write need not wait for a thread that is stuck. */
+static void
+close_output(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		(void)dup2(null, fd);
+}
+
 int
 spw_outlive(int (*call)(int argc, char **argv, char **envp), int argc,
 	    char **argv, char **envp)
@@ -82,6 +92,8 @@ spw_outlive(int (*call)(int argc, char **argv, char **envp), int argc,
 		_exit(EXIT_FAILURE);
 	status = call(argc, argv, envp);
 	fflush(NULL);
+	if (pid == 0)
+		close_output();
 	if (pid == 0 && write(ends[1], &status, sizeof(status)) < 0)
 		return status;		/* it is heard of all the same */
 	return status;

@@ -15,6 +15,7 @@
 #include "tiers/codec.h"
 #include "tools/chosen.h"
 #include "tools/commands.h"
+#include "tools/opening.h"
 #include "tools/show.h"
 
 enum {
@@ -94,13 +95,13 @@ spw_replays_is_needed(const struct spw_replay *r)
  * one that lives is not waited for, nor are many of them one by one. */
 static int
 open_share(const struct spw_shares *shares, const struct spw_share_owner *o,
-	   int64_t *patience_ms, struct spw_replay **ret)
+	   bool quiet, int64_t *patience_ms, struct spw_replay **ret)
 {
 	int64_t since = spw_now_ms();
 	int err;
 
-	while ((err = spw_replay_open(shares->place, shares->nplaces, o->name,
-				      false, ret)) == -EBUSY &&
+	while ((err = spw_opening(shares->place, shares->nplaces, o->name,
+				  false, quiet, ret)) == -EBUSY &&
 	       spw_now_ms() - since < *patience_ms)
 		spw_sys_sleep_us(BUSY_US);
 	if (err == -EBUSY)
@@ -113,7 +114,7 @@ open_one(const struct spw_shares *shares, const struct spw_share_owner *o,
 	 int64_t *patience_ms, struct spw_replays *all)
 {
 	struct spw_replay *r;
-	int err = open_share(shares, o, patience_ms, &r);
+	int err = open_share(shares, o, all->args->cfg.quiet, patience_ms, &r);
 
 	if (err == -ENOENT)		/* somebody else was faster */
 		return SPW_EXIT_OK;
