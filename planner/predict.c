@@ -327,6 +327,28 @@ average(struct cell *cell, int k, float x, float off, float w, float most)
 	cell->n[k] = SPW_MIN(cell->n[k] + w, MOST_SEEN);
 }
 
+/* A class of which samples are all that was seen forgets what was made of them
+ * when a block comes: that is known now.
+ */
+static void
+note_guess(struct cell *own, int k)
+{
+	if (!(own->n[k] > 0))
+		own->sampled |= (uint8_t)(1u << k);
+}
+
+static void
+forget_guesses(struct class *class, unsigned c, int k)
+{
+	struct cell *own = &class->cell[c];
+
+	if (!(own->sampled >> k & 1))
+		return;
+	own->sampled &= (uint8_t)~(1u << k);
+	own->n[k] = 0;
+	class->news[c].n[k] = class->news[c].sum[k] = 0;
+}
+
 /* All that a stream tells its class counts for less than two blocks. */
 static void
 tell_class(struct spw_predictor *p, struct stream *st, unsigned c, int k,
@@ -431,8 +453,10 @@ learn_first(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	struct cell *cell = &st->cell[c];
 	float guess = guess_block(p, c, k, x), w = sample_weight[k];
 
-	if (st->class)
+	if (st->class) {
+		note_guess(&p->class[st->class].cell[c], k);
 		tell_class(p, st, c, k, guess, w);
+	}
 	average(cell, k, guess, 0, w, memory[k]);
 	cell->alone |= (uint8_t)(1u << k);
 }
@@ -530,6 +554,7 @@ learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 		average(&p->whole[c], k, kept, 0, w, CLASS_MEMORY);
 	else if (has_prior)
 		drift(p, st, c, k, kept - prior, w);
+	forget_guesses(&p->class[st->class], c, k);
 	tell_class(p, st, c, k, kept, w);
 	average(cell, k, kept, x - expected, w, memory[k]);
 	if (k == STORED)
@@ -741,6 +766,7 @@ tell_figure(struct spw_predictor *p, unsigned class, unsigned c, int k,
 	float w = (float)SPW_MIN(weight, (double)CLASS_MEMORY);
 	float ln = (float)log(x);
 
+	forget_guesses(&p->class[class], c, k);
 	average(&p->class[class].cell[c], k, ln, 0, w, CLASS_MEMORY);
 	average(&p->class[0].cell[c], k, ln, 0, w / 4, CLASS_MEMORY);
 	if (k != STORED && is_whole(p->class[class].cell[c].mean[STORED]))

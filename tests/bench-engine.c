@@ -133,8 +133,9 @@ level(struct stream *s, unsigned way)
 	}
 }
 
-/* All ways in turns, three times, slow ones once: what else runs here for a
- * while meets all of them and not one.  A way that does not fit is as raw,
+/* All ways in turns, slow ones once: what else runs here for a while meets all
+ * of them and not one.  Blocks that are not alike have no others to make up for
+ * what met them, so they get more turns.  A way that does not fit is as raw,
  * which costs a copy that everybody makes, so nothing.
  */
 static void
@@ -143,7 +144,7 @@ measure_all(struct stream *s)
 	for (unsigned i = 0; i < BLOCKS; i++)
 		for (unsigned w = 0; w < ways.n; w++)
 			s->is[i][w] = (struct figures){ .stored = BLOCK };
-	for (int round = 0; round < 3; round++)
+	for (int round = 0; round < (s->is_steady ? 3 : 9); round++)
 		for (unsigned i = 0; i < BLOCKS; i++)
 			for (unsigned w = 1; w < ways.n; w++)
 				if (is_measured(s, i, w) &&

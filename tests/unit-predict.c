@@ -341,6 +341,37 @@ test_blame(void)
 	spw_predict_free(p);
 }
 
+static int
+check_news(const struct spw_known *known, void *arg)
+{
+	CHECK(off_by(known->pack, BLOCK / 1e-3) < 0.01);
+	(*(int *)arg)++;
+	return 0;
+}
+
+/* A sample takes three times as long, byte by byte, as the block that follows:
+ * all that the class tells others, and the seed, is of the block.
+ */
+static void
+test_guess(void)
+{
+	struct spw_predictor *p = spw_predict_new(pool, CHOICES);
+	const struct spw_stream s = { 1, 77 }, other = { 2, 77 };
+	struct spw_observed o = { .bytes = SAMPLE, .is_sample = true,
+				  .stored = SAMPLE / 2,
+				  .pack = 3e-3 * SAMPLE / BLOCK };
+	int told = 0;
+
+	spw_predict_learn(p, &s, 2, &o);
+	o = (struct spw_observed){ .bytes = BLOCK, .stored = BLOCK / 2,
+				   .pack = 1e-3 };
+	spw_predict_learn(p, &s, 2, &o);
+	CHECK(off_by(spw_predict_costs(p, &other)->pack[2], 1e-3 / BLOCK) <
+	      0.15);
+	CHECK(!spw_predict_learned(p, check_news, &told) && told == 1);
+	spw_predict_free(p);
+}
+
 /* A file that gets easier to pack does so for choices that were seen long ago,
  * too; but what stays whole does not.
  */
@@ -489,6 +520,7 @@ main(void)
 	test_change();
 	test_stream();
 	test_blame();
+	test_guess();
 	test_tide();
 	test_whole();
 	test_nonsense();
