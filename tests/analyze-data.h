@@ -348,4 +348,15 @@ static const struct data_class data_classes[] = {
 
 #undef WANT
 
+/* n bytes of the class with this name, which there is. */
+static inline void
+data_fill(const char *name, uint64_t seed, uint8_t *to, size_t n)
+{
+	const struct data_class *c = data_classes;
+
+	while (strcmp(c->name, name))
+		CHECK(++c < data_classes + ARRAY_LEN(data_classes));
+	c->fill(c, to, n, &seed);
+}
+
 #endif

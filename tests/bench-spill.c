@@ -36,14 +36,9 @@ stall(const char *mount, const char *what)
 static void
 prepare(struct kind *k, const char *mount, const char *name)
 {
-	const struct data_class *c = data_classes;
-	uint64_t seed = 4711;
-
-	while (strcmp(c->name, name))
-		CHECK(++c < data_classes + ARRAY_LEN(data_classes));
 	k->data = malloc(OF_KIND);
 	CHECK(k->data);
-	c->fill(c, k->data, OF_KIND, &seed);
+	data_fill(name, 4711, k->data, OF_KIND);
 	snprintf(k->path, sizeof(k->path), "%s/%s", mount, name);
 	k->fd = open(k->path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	CHECK(k->fd >= 0);

@@ -56,7 +56,8 @@ tests_units = \
 	tests/unit-seg-name \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
-	tests/unit-stdio-random
+	tests/unit-stdio-random \
+	tests/unit-trial
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -78,8 +79,14 @@ tests_tier_conformance_SOURCES = \
 tests_unit_advisor_SOURCES = \
 	tests/analyze-data.h \
 	tests/guarded.h \
+	tests/trial-made.c \
 	tests/unit-advisor.c
 tests_unit_advisor_LDADD = libback.la -lm
+tests_unit_trial_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/unit-trial.c
+tests_unit_trial_LDADD = libback.la -lm
 tests_unit_analyze_SOURCES = \
 	tests/analyze-data.h \
 	tests/guarded.h \
