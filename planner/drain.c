@@ -3,6 +3,7 @@
 #include "planner/drain.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -29,6 +30,8 @@ enum {
 	STUCK_MS = 5000,		/* finish gives up after this long */
 	DRY_MS = 200,			/* no block got clean */
 	WINDOW_MIN = 4096, WINDOW_MAX = 65536,	/* slots: 16 to 256 MiB */
+	WINDOW_SYNCED = 1024,		/* slots, for who syncs every write */
+	SYNCED_NS = 1000000,		/* since the last time he did */
 };
 
 /* The fence: a dead drainer's I/O holds its lock until it is over. Not to be
@@ -301,8 +304,12 @@ grow(struct spw_job *job)		/* by a worker */
 		return;
 	(void)spw_seg_grow(g->map, SPW_POOL_BLOCKS);
 	now = atomic_load(&g->map->seg->pools[SPW_POOL_SLOTS].ready);
-	for (; ready < now; ready += 64)
+	/* Others wait for a processor by giving theirs away, again and again:
+	 * who does not do likewise has it for much longer than they. */
+	for (; ready < now; ready += 64) {
 		spw_seg_meet_slots(g->map, ready);
+		(void)sched_yield();
+	}
 }
 
 static void
@@ -310,6 +317,16 @@ end_growing(struct spw_drainer *d, struct spw_task *task)
 {
 	(void)task;
 	d->growing.busy = false;
+}
+
+/* Who waits for an answer after each write needs few slots, and all
+ * processors. */
+static bool
+is_enough(const struct spw_drainer *d, uint32_t unused, uint32_t window)
+{
+	return unused >= window ||
+	       (d->store && unused >= WINDOW_SYNCED &&
+		spw_now_ns() - d->sync_ended < SYNCED_NS);
 }
 
 /* Keeps slots reserved and in memory ahead of the writers, as many as are in
@@ -328,7 +345,8 @@ look_ahead(struct spw_drainer *d)
 	if (d->growing.busy)
 		(void)spw_task_reap(d, 0);
 	if (d->growing.busy || d->deserted ||
-	    ready >= map->counts[SPW_POOL_SLOTS] || unused >= window)
+	    ready >= map->counts[SPW_POOL_SLOTS] ||
+	    is_enough(d, unused, window))
 		return;
 	d->growing = (struct spw_growing){
 		.task = { .job.run = grow, .over = end_growing },

@@ -417,6 +417,23 @@ find_slot(struct spw_pmem_log *l)
 	return UINT32_MAX;
 }
 
+/* Pages that are touched for the first time come one by one, each at the price
+ * of a small put: they are asked for together. Where the kernel does not know
+ * that, they come as before; where the file was cut meanwhile, it says so. */
+static void
+meet_pages(struct spw_pmem_log *l, uint64_t at, uint64_t len)
+{
+	enum { TOGETHER = 256 << 10 };	/* bytes: 64 pages, or 4 large ones */
+	uint64_t from = SPW_MAX(at - at % TOGETHER, l->met);
+	uint64_t to = SPW_MIN(spw_round_up(at + len, TOGETHER),
+			      (uint64_t)l->mapped);
+
+	if (!l->is_pmem || at + len <= l->met || from >= to)
+		return;
+	(void)spw_sys_madvise(l->base + from, to - from, MADV_POPULATE_WRITE);
+	l->met = to;
+}
+
 static int
 write_object(struct spw_pmem_log *l, uint32_t slot, const void *buf,
 	     struct spw_pmem_slot *s)
@@ -452,6 +469,7 @@ spw_pmem_log_put(struct spw_pmem_log *l, const void *buf, size_t len,
 	s.at = spw_extents_take(&l->free, room, below);
 	if (s.at == UINT64_MAX)
 		return -ENOSPC;
+	meet_pages(l, s.at, len);
 	r = write_object(l, slot, buf, &s);
 	if (r < 0) {
 		(void)spw_extents_give(&l->free, s.at, room);
