@@ -12,6 +12,8 @@ shm_sources = \
 	shm/cache.h \
 	shm/claims.c \
 	shm/claims.h \
+	shm/clock.c \
+	shm/clock.h \
 	shm/codecs.h \
 	shm/conf.c \
 	shm/conf.h \

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "shm/clock.h"
+
 #define SPW_LIKELY(x)	__builtin_expect(!!(x), 1)
 #define SPW_UNLIKELY(x)	__builtin_expect(!!(x), 0)
 
@@ -48,7 +50,7 @@ spw_file_time(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &ts);
+	(void)spw_clock(CLOCK_REALTIME_COARSE, &ts);
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
@@ -80,7 +82,7 @@ spw_now_ms(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	(void)spw_clock(CLOCK_MONOTONIC_COARSE, &ts);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
@@ -91,7 +93,7 @@ spw_now_ns(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	(void)spw_clock(CLOCK_MONOTONIC, &ts);
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 

@@ -417,6 +417,7 @@ tests_scripts = \
 	tests/twin-emptied.sh \
 	tests/twin-end-together.sh \
 	tests/twin-exec.sh \
+	tests/twin-fake-clock.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
 	tests/twin-filtered.sh \

@@ -6,9 +6,7 @@
 . tests/functions.sh
 requires_disk
 unset SPILLWAY_JOB
-fake=$(compgen -G '/usr/lib*/faketime/libfaketime.so.1' ||
-	compgen -G '/usr/lib/*/faketime/libfaketime.so.1' || :)
-[ -n "$fake" ] || skip "needs: libfaketime"
+find_fake_clock
 
 mkdir "$scratch/disk"
 head -c 3000000 /dev/urandom >"$scratch/data"
