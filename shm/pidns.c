@@ -22,12 +22,35 @@ struct entry {				/* as getdents64 has it */
 	char name[];
 };
 
-static uint64_t
-inode_of(const char *path)
+/* The inode of the namespace that a link in /proc names, as in pid:[123]; or
+ * a negative errno. It is not followed: where a tracer gives a program another
+ * root and walks its paths, as proot does, that leads nowhere. */
+static int64_t
+namespace_at(const char *link)
 {
-	struct stat st;
+	char text[64], *p;
+	int64_t ino = 0;
+	long n = spw_syscall(SYS_readlinkat, AT_FDCWD, (long)link, (long)text,
+			     sizeof(text) - 1, 0, 0);
 
-	return spw_sys_fstatat(AT_FDCWD, path, &st, 0) < 0 ? 0 : st.st_ino;
+	if (n < 0)
+		return n;
+	text[n] = '\0';
+	p = strchr(text, '[');
+	if (!p)
+		return -ENOENT;
+	while (*++p >= '0' && *p <= '9')
+		ino = ino * 10 + (*p - '0');
+	return ino;
+}
+
+/* 0: not to be told. */
+static uint64_t
+inode_at(const char *link)
+{
+	int64_t ino = namespace_at(link);
+
+	return ino < 0 ? 0 : (uint64_t)ino;
 }
 
 /* Whoever has no parent here was born into a namespace that his parent is not
@@ -44,7 +67,7 @@ uint64_t
 spw_pidns_own(void)
 {
 	static _Atomic uint64_t known;
-	uint64_t own = inode_of("/proc/thread-self/ns/pid");
+	uint64_t own = inode_at("/proc/thread-self/ns/pid");
 
 	if (own || is_first())
 		atomic_store(&known, own);
@@ -62,13 +85,13 @@ spw_pidns_may_end(void)
 bool
 spw_mntns_differs(uint32_t pid)
 {
-	uint64_t own = inode_of("/proc/thread-self/ns/mnt");
+	uint64_t own = inode_at("/proc/thread-self/ns/mnt");
 	char path[48];
 	struct spw_text t;
 
 	spw_text_init(&t, path, sizeof(path));
 	spw_text_fmt(&t, "/proc/%u/ns/mnt", pid);
-	return own && own != inode_of(path);
+	return own && own != inode_at(path);
 }
 
 bool
@@ -113,15 +136,14 @@ may_be_in(const char *pid, uint64_t ns)
 {
 	char path[32];
 	struct spw_text t;
-	struct stat st;
-	int r;
+	int64_t its;
 
 	spw_text_init(&t, path, sizeof(path));
 	spw_text_fmt(&t, "/proc/%s/ns/pid", pid);
-	r = spw_sys_fstatat(AT_FDCWD, path, &st, 0);
-	if (r == 0)
-		return st.st_ino == ns;
-	return r != -ENOENT && r != -ESRCH && may_be_below(pid);
+	its = namespace_at(path);
+	if (its >= 0)
+		return (uint64_t)its == ns;
+	return its != -ENOENT && its != -ESRCH && may_be_below(pid);
 }
 
 static bool
@@ -144,10 +166,12 @@ spw_pidns_has_ended(uint64_t ns)
 	_Alignas(8) char entries[4096];
 	bool found = false;
 	int64_t n = 0;
+	struct stat st;
 	int fd;
 
 	/* /proc/1 is not there if others are hidden from us (hidepid). */
-	if (!ns || spw_pidns_own() != FIRST || !inode_of("/proc/1/status"))
+	if (!ns || spw_pidns_own() != FIRST ||
+	    spw_sys_fstatat(AT_FDCWD, "/proc/1/status", &st, 0) < 0)
 		return false;
 	fd = spw_sys_open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)

@@ -459,6 +459,7 @@ tests_scripts = \
 	tests/twin-times-tools.sh \
 	tests/twin-time-order.sh \
 	tests/twin-times.sh \
+	tests/twin-traced.sh \
 	tests/twin-two-jobs.sh \
 	tests/twin-unlink.sh \
 	tests/two-nodes.sh
@@ -520,6 +521,7 @@ tests_helpers = \
 	tests/tier-steps \
 	tests/time-forms \
 	tests/time-order \
+	tests/tracer \
 	tests/two-jobs
 
 tests_below_cases_SOURCES = \
@@ -634,6 +636,7 @@ tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
+tests_tracer_LDADD =
 tests_two_jobs_LDADD =
 
 # It asks for old versions of symbols, which the library of a sanitizer also
