@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* confine.c -- a process becomes another user, has another root, or may call
- * the kernel less */
+ * the kernel less, or traces others */
 
 /*
  * Another user has segments of his own: the process, and whatever it starts,
  * could not see what others write to this one, nor start a drainer for it. A
  * filter of system calls may kill who waits for a lock, a drainer or a thread
- * that the program does not know of; Landlock may keep it from the segment. In
- * all these cases everything is brought home first, and the kernel serves the
+ * that the program does not know of; Landlock may keep it from the segment. A
+ * tracer stops others anywhere, also with a lock in their hands that it would
+ * wait for, to write down what they did. In all these cases everything is brought home first, and the kernel serves the
  * process from then on.
  */
 #include <linux/seccomp.h>
@@ -86,6 +87,22 @@ prctl(int what, ...)
 	if (confines(what, a[0], a[1]))
 		spw_process_withdraws();
 	return REAL(prctl)(what, a[0], a[1], a[2], a[3]);
+}
+
+/* Whoever asks for anything else than to be traced is a tracer. */
+SPW_WRAP long
+ptrace(enum __ptrace_request request, ...)
+{
+	void *a[3];
+	va_list ap;
+
+	va_start(ap, request);
+	for (int i = 0; i < 3; i++)
+		a[i] = va_arg(ap, void *);
+	va_end(ap);
+	if (request != PTRACE_TRACEME)
+		spw_process_withdraws();
+	return REAL(ptrace)(request, a[0], a[1], a[2]);
 }
 
 long

@@ -57,7 +57,7 @@
 
 #define SPW_REALS_PROCESS(R) \
 	R(fork) R(_Fork) R(clone) R(unshare) R(setns) R(dlmopen) R(dlopen) \
-	R(mount) R(umount) R(umount2) R(prctl) R(chroot) \
+	R(mount) R(umount) R(umount2) R(prctl) R(ptrace) R(chroot) \
 	R(setuid) R(seteuid) R(setreuid) R(setresuid) \
 	R(__register_atfork) R(execve) R(execvpe) \
 	R(execveat) R(fexecve) R(posix_spawn) R(posix_spawnp) \

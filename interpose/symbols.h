@@ -335,7 +335,7 @@ SPW_SYM(__sysv_signal, observe)
 SPW_SYM(sigset, observe)
 SPW_SYM(siginterrupt, observe)
 
-/* Another user, a filter of system calls, another root where the drainer is a
+/* Another user, a tracer, a filter of system calls, another root where the drainer is a
  * thread: the process takes no part. */
 SPW_SYM(chroot, leave)
 SPW_SYM(setuid, leave)
@@ -343,6 +343,7 @@ SPW_SYM(seteuid, leave)
 SPW_SYM(setreuid, leave)
 SPW_SYM(setresuid, leave)
 SPW_SYM(prctl, leave)
+SPW_SYM(ptrace, leave)
 
 /* Of libaio and liburing, which libc does not have. */
 SPW_SYM(io_submit, leave)

@@ -4,7 +4,8 @@
 /*
  * usage: tracer PROGRAM [ARGUMENT]...
  *
- * Runs the program and all that it starts. Whoever asks about the end of a
+ * Runs the program and all that it starts, and writes a line for every stop to
+ * the file calls, as strace does. Whoever asks about the end of a
  * link to a namespace in /proc is told that there is none, since the text of
  * such a link names no file. So that it is the same on every processor, it is
  * the path that changes while the kernel looks.
@@ -29,6 +30,8 @@ static struct seen {			/* whose path is changed just now */
 	uint64_t at;
 	long word;
 } seen[MOST];
+
+static int calls;			/* the file */
 
 static struct seen *
 seen_of(pid_t pid)
@@ -97,6 +100,8 @@ at_stop(pid_t pid, int status)
 {
 	int sig = WSTOPSIG(status), event = status >> 16;
 
+	if (write(calls, "a stop\n", 7) != 7)
+		perror("tracer: calls");
 	if (sig == (SIGTRAP | 0x80))
 		at_call(pid);
 	if (sig == (SIGTRAP | 0x80) || event || sig == SIGSTOP)
@@ -130,6 +135,7 @@ main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
+	calls = open("calls", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	pid = fork();
 	if (pid == 0) {
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
