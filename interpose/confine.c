@@ -8,8 +8,8 @@
  * filter of system calls may kill who waits for a lock, a drainer or a thread
  * that the program does not know of; Landlock may keep it from the segment. A
  * tracer stops others anywhere, also with a lock in their hands that it would
- * wait for, to write down what they did. In all these cases everything is brought home first, and the kernel serves the
- * process from then on.
+ * wait for, to write down what they did. In all these cases everything is
+ * brought home first, and the kernel serves the process from then on.
  */
 #include <linux/seccomp.h>
 #include <stdarg.h>

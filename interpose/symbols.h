@@ -335,8 +335,8 @@ SPW_SYM(__sysv_signal, observe)
 SPW_SYM(sigset, observe)
 SPW_SYM(siginterrupt, observe)
 
-/* Another user, a tracer, a filter of system calls, another root where the drainer is a
- * thread: the process takes no part. */
+/* Another user, a tracer, a filter of system calls, another root where the
+ * drainer is a thread: the process takes no part. */
 SPW_SYM(chroot, leave)
 SPW_SYM(setuid, leave)
 SPW_SYM(seteuid, leave)
