@@ -4,6 +4,7 @@
 # nor give up at its end
 
 . tests/functions.sh
+without_sanitizer thread "libfaketime waits for conditions past its library"
 requires_disk
 unset SPILLWAY_JOB
 find_fake_clock
