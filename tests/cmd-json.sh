@@ -22,6 +22,10 @@ for command in status drain recover fsck clean; do
 	fails_with 4 "$spillway" $command --json --shm-dir file/x \
 		>out 2>/dev/null
 	is_json out status 4
+	fails_with 4 "$spillway" $command --json --shm-dir "$PWD/none" \
+		>out 2>/dev/null
+	is_json out status 4
+	SPILLWAY_SHM_DIR=$PWD/none "$spillway" $command >/dev/null
 done
 for command in status place drain stage 'stage in' recover fsck clean \
 	profile config; do

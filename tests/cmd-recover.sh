@@ -5,6 +5,15 @@
 . tests/functions.sh
 unset SPILLWAY_JOB
 
+# await_death JOB: its drainer was killed first, and the program may still be
+# about to die.
+await_death()
+{
+	until "$spillway" status --json "$1" | grep -q '"state": "dead"'; do
+		sleep 0.05
+	done
+}
+
 # killed JOB FILE: a job whose program and drainer die with bytes not home.
 killed()
 {
@@ -14,6 +23,7 @@ killed()
 		dd if="$0" of="$1" bs=10000 status=none
 		kill -9 $PPID $$' "$scratch/data" "$2" || status=$?
 	[ $status = 137 ] || fail "ended with $status"
+	await_death "$1"
 }
 
 head -c 300000 /dev/urandom >"$scratch/data"
@@ -102,9 +112,7 @@ for where in terminal pipe; do
 		--drain-delay 60s -- bash -c 'cd "$0" && dd if=/dev/zero \
 		of=f bs=100000 count=40 status=none; kill -9 $PPID $$' \
 		"$scratch/slow" 2>/dev/null || :
-	until "$spillway" status --json slow | grep -q '"state": "dead"'; do
-		sleep 0.05
-	done
+	await_death slow
 	if [ $where = terminal ]; then
 		python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
 			"$spillway" recover -y slow >out

@@ -74,6 +74,16 @@ blame_directory(const struct spw_args *args, int err)
 	return SPW_EXIT_UNREACHABLE;
 }
 
+/* One that somebody just typed is a mistake if it is not there; one that was
+ * set long ago may have gone with a reboot. */
+static int
+check_typed(const struct spw_args *args)
+{
+	if (args->cfg.origin[SPW_OPTION_SHM_DIR].from != SPW_FROM_FLAG)
+		return 0;
+	return access(args->cfg.shm_dir, F_OK) < 0 ? -errno : 0;
+}
+
 int
 spw_chosen_find(const struct spw_args *args, struct spw_chosen *ret)
 {
@@ -86,8 +96,10 @@ spw_chosen_find_beside(const struct spw_args *args,
 {
 	char *set[] = { (char *)args->cfg.job, NULL };
 	char *const *names = args->n_rest ? args->rest : set;
-	int r = spw_segments_list(args->cfg.shm_dir, &ret->list, &ret->n);
+	int r = check_typed(args);
 
+	if (r == 0)
+		r = spw_segments_list(args->cfg.shm_dir, &ret->list, &ret->n);
 	if (r < 0)
 		return blame_directory(args, r);
 	if (!args->n_rest && !args->cfg.job[0])
