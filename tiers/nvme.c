@@ -653,7 +653,7 @@ close_tier(struct spw_tier *tier, bool discarded)
 static int
 sync_tier(struct spw_tier *tier)
 {
-	const struct spw_nvme *t = (struct spw_nvme *)tier;
+	struct spw_nvme *t = (struct spw_nvme *)tier;
 	int r = spw_nvme_sync(tier);
 
 	return r < 0 ? r : spw_share_find(&t->share, "nvme");

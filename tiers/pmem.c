@@ -479,7 +479,7 @@ pmem_close(struct spw_tier *tier, bool discard)
 static int
 pmem_sync(struct spw_tier *tier)
 {
-	const struct spw_pmem *t = (struct spw_pmem *)tier;
+	struct spw_pmem *t = (struct spw_pmem *)tier;
 	int r = spw_pmem_sync(tier);
 
 	return r < 0 ? r : spw_share_find(&t->share, "pmem");

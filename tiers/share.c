@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shm/sys.h"
+#include "shm/util.h"
 
 enum {
 	HEAD = 8192,			/* enough of an object for most */
@@ -185,7 +186,7 @@ take_lock(struct spw_share *s, const char *name)
 	return is_current(s, name) ? 0 : -EAGAIN;
 }
 
-enum { LOCK_NAME = 32 };
+enum { LOCK_NAME = 32, FIND_NS = 1000000 };
 
 static void
 name_lock(const char *kind, char name[LOCK_NAME])
@@ -203,12 +204,18 @@ spw_share_is_there(const struct spw_share *s, const char *kind)
 }
 
 int
-spw_share_find(const struct spw_share *s, const char *kind)
+spw_share_find(struct spw_share *s, const char *kind)
 {
 	char path[PATH_MAX + LOCK_NAME];
+	int64_t now = spw_now_ns();
 
+	if (s->found_ns && now - s->found_ns < FIND_NS)
+		return 0;
 	(void)snprintf(path, sizeof(path), "%s/%s.lock", s->path, kind);
-	return leads_to(s, AT_FDCWD, path) ? 0 : -ESTALE;
+	if (!leads_to(s, AT_FDCWD, path))
+		return -ESTALE;
+	s->found_ns = now;
+	return 0;
 }
 
 static int

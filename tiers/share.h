@@ -34,6 +34,7 @@ struct spw_share {
 	bool lasts;			/* the files are there after a reboot */
 	bool gone;			/* it was being cleared: show nothing,
 					 * and clear it before it is used */
+	int64_t found_ns;		/* when its path last led to it */
 	char path[PATH_MAX];
 };
 
@@ -49,8 +50,9 @@ bool spw_share_is_there(const struct spw_share *s, const char *kind);
 
 /* 0: its path leads to it; -ESTALE: it, or a directory above it, was renamed,
  * replaced or removed, or its lock was, and who looks for it finds it no
- * more. */
-int spw_share_find(const struct spw_share *s, const char *kind);
+ * more. That may happen after a sync as well as before: so it is looked at once
+ * in a millisecond at most, and costs nothing where syncs take microseconds. */
+int spw_share_find(struct spw_share *s, const char *kind);
 
 /* Writes down what the share's place means for the tier on it. */
 void spw_share_introduce(const struct spw_share *s, struct spw_tier *tier);
