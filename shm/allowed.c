@@ -43,6 +43,7 @@ static const struct {
 #ifdef SYS_readlink			/* newer processors have none */
 	{ "access", SYS_access, 0, 0, 0, 0, false },
 	{ "readlink", SYS_readlink, 0, 0, 0, 0, false },
+	MAY_FAIL(poll),
 #endif
 	/* Locks, waiting, and who is alive. */
 	{ "futex", SYS_futex, 0, FUTEX_WAKE, 0, 0, false },
@@ -69,7 +70,7 @@ static const struct {
 	MAY_FAIL(dup3), MAY_FAIL(chdir), MAY_FAIL(getdents64),
 	MAY_FAIL(rt_sigaction), MAY_FAIL(sysinfo),
 	MAY_FAIL(clock_gettime), MAY_FAIL(sched_getaffinity),
-	MAY_FAIL(membarrier), MAY_FAIL(io_uring_setup),
+	MAY_FAIL(sched_yield), MAY_FAIL(membarrier), MAY_FAIL(io_uring_setup),
 	MAY_FAIL(io_uring_enter), MAY_FAIL(io_uring_register),
 	/* Last: the child does not return from it. */
 	{ "exit", SYS_exit, 0, 0, 0, 0, false },

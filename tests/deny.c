@@ -36,7 +36,7 @@ static const struct { const char *name; int nr; } calls[] = {
 	CALL(setsid), CALL(statfs), CALL(statx), CALL(umask), CALL(unlinkat),
 	CALL(unshare), CALL(utimensat), CALL(wait4),
 #ifdef SYS_readlink
-	CALL(access), CALL(readlink),
+	CALL(access), CALL(poll), CALL(readlink),
 #endif
 };
 
