@@ -102,9 +102,11 @@ take_asks(struct spw_drainer *d)
 }
 
 /* Objects may be older than home, or the cut between two of them is lost, or
- * one is where a reboot takes it away. Where the kernel serves the file, there
- * is to be none: who leaves it says so and then looks whether there are
- * copies, and we do both the other way round. */
+ * one is where a reboot takes it away. What the kernel has changed for somebody
+ * they do not know: a sync that was served while all went home for him made
+ * some of what was on its way, and they were not among those let go of. Where
+ * the kernel serves the file, there is to be none: who leaves it says so and
+ * then looks whether there are copies, and we do both the other way round. */
 static bool
 is_doubtful(struct spw_drainer *d, uint32_t file)
 {
@@ -117,7 +119,8 @@ is_doubtful(struct spw_drainer *d, uint32_t file)
 	spw_file_flag(f, SPW_FILE_COPIED);
 	return atomic_load(&f->bypass) || spw_store_misses(d, file) ||
 	       ((d->store->of_file[file] || away) &&
-		(h->unsynced || h->doubtful || !spw_store_lasts(d, file)));
+		(h->unsynced || h->doubtful || !spw_store_lasts(d, file) ||
+		 atomic_load(&f->flags) & SPW_FILE_TOUCHED));
 }
 
 static void
