@@ -20,11 +20,10 @@
 #include "interpose/agent.h"
 #include "interpose/deep.h"
 #include "interpose/front.h"
+#include "shm/stubmark.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 #include "shm/util.h"
-
-#define ATTR "user.spillway.kept"
 
 enum { STUB_MOST = 1 << 20 };		/* more on disk is no stub */
 
@@ -75,13 +74,11 @@ spw_kept_settle(int dirfd, const char *path)
 	return s.done;
 }
 
-/* As planner/stub.c begins it. Who has written something else over it gets
- * that, as without us. */
+/* Who has written something else over it gets that, as without us. */
 static bool
 has_notice(int fd, uint64_t size)
 {
-	static const char notice[] = "spillway: this is not the data of the "
-				     "file: ";
+	static const char notice[] = SPW_STUB_NOTICE;
 	uint64_t n = SPW_MIN(size, sizeof(notice) - 1);
 	char got[sizeof(notice)];
 
@@ -100,8 +97,8 @@ spw_kept_settle_fd(int fd, const struct statx *stx)
 	if (SPW_LIKELY(stx->stx_mode & 0777 &&
 		       (bytes >= stx->stx_size || bytes > STUB_MOST)) ||
 	    !S_ISREG(stx->stx_mode) || !spw_front_is_on() ||
-	    spw_syscall(SYS_fgetxattr, fd, (long)ATTR, (long)&none, 0, 0, 0) <=
-	    0)
+	    spw_syscall(SYS_fgetxattr, fd, (long)SPW_STUB_ATTR, (long)&none, 0,
+			0, 0) <= 0)
 		return 0;
 	if (stx->stx_uid == spw_sys_geteuid())	/* else it is not ours */
 		spw_deep_call(stage_out, &s);

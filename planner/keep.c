@@ -31,6 +31,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/lane.h"
+#include "shm/stubmark.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 

@@ -10,6 +10,7 @@
 #include "planner/attr.h"
 #include "shm/failpoint.h"
 #include "shm/files.h"
+#include "shm/stubmark.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -125,9 +126,9 @@ set_time(int fd, int64_t mtime)
 static uint64_t
 make_notice(const struct spw_stub *s, char text[NOTICE])
 {
-	int n = snprintf(text, NOTICE, "spillway: this is not the data of the "
-		"file: it is kept in %s on %s\nspillway: to bring it back "
-		"here: spillway stage out FILE\n", s->tiers, s->host);
+	int n = snprintf(text, NOTICE, SPW_STUB_NOTICE "it is kept in %s on "
+		"%s\nspillway: to bring it back here: spillway stage out "
+		"FILE\n", s->tiers, s->host);
 
 	return SPW_MIN((uint64_t)SPW_MIN(n, NOTICE - 1), s->size);
 }

@@ -31,7 +31,6 @@
  * at home before `home', `home' before the first object goes. The attribute
  * goes last. So at every moment it says where the bytes are.
  */
-#define SPW_STUB_ATTR	"user.spillway.kept"
 #define SPW_STUB_MAX	3072		/* bytes of the attribute */
 
 enum spw_stub_state { SPW_STUB_KEPT, SPW_STUB_COMING, SPW_STUB_HOME };

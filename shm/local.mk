@@ -83,6 +83,7 @@ shm_sources = \
 	shm/stamp.c \
 	shm/stamp.h \
 	shm/stream.h \
+	shm/stubmark.h \
 	shm/suggest.c \
 	shm/suggest.h \
 	shm/sys.h \
