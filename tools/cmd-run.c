@@ -40,7 +40,7 @@ enum {
 	NOT_HOME = 122, FAILED = 125, NOT_EXECUTABLE = 126, NOT_FOUND = 127,
 	FIRST_LOOK_MS = 100, LAST_LOOK_MS = 1000,	/* for the library */
 	GIVE_UP_MS = 20000,
-	LEAVE_MS = 10000, HASTE_MS = 100,
+	LEAVE_MS = 10000, HASTE_MS = 1000,
 	PART_MS = 5000,			/* to leave, before we are killed */
 	STRAGGLE_MS = 500, SLICE_MS = 5,
 };
