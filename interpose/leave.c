@@ -153,8 +153,8 @@ count_files(const struct spw_me *me)
 	return me ? spw_seg_ready(me->map, SPW_POOL_FILES) : 0;
 }
 
-int
-spw_settle_all(void)
+static int
+settle_each(int (*settle)(struct spw_me *me, uint32_t file))
 {
 	struct spw_me *me = spw_front_look() ? spw_front_me() : NULL;
 	uint32_t n = count_files(me);
@@ -162,12 +162,24 @@ spw_settle_all(void)
 
 	for (uint32_t i = 0; i < n; i++)
 		if (atomic_load(&me->map->owners[SPW_POOL_FILES][i]) &
-		    SPW_IN_USE && spw_file_is_unsettled(&me->map->files[i])) {
-			int r = spw_gate_settle(me, i);
+		    SPW_IN_USE) {
+			int r = settle(me, i);
 
 			err = err ? err : r;
 		}
 	return err;
+}
+
+int
+spw_settle_all(void)
+{
+	return settle_each(spw_gate_settle);
+}
+
+int
+spw_hand_over_all(void)
+{
+	return settle_each(spw_gate_hand_over);
 }
 
 void

@@ -40,7 +40,11 @@ void spw_visit_end(struct spw_visit *v);
 
 /* Brings the file home without leaving; 0 or negative errno. */
 int spw_settle_fd(int fd);
-int spw_settle_all(void);		/* every file of the segment: sync */
+int spw_settle_all(void);		/* every file of the segment */
+
+/* The same before the kernel makes home durable by itself: no tier has older
+ * bytes then. */
+int spw_hand_over_all(void);
 
 /* Everything home, before somebody runs who does not know of us: what is open
  * is the kernel's, since he may write to it; what is not is compared with home

@@ -157,7 +157,7 @@ bring_to_safety(int fd)
 	r = spw_gate_sync(g.me, g.t.file);
 	safe = r == 0;
 	if (r == -ENOTSUP)
-		r = spw_gate_settle(g.me, g.t.file);
+		r = spw_gate_hand_over(g.me, g.t.file);
 	else if (r < 0)
 		r = spw_gate_ask(g.me, g.t.file);	/* objects must go */
 	err = spw_ofd_error(g.me->map, g.ofd);
@@ -202,14 +202,14 @@ sync_file_range(int fd, off_t off, off_t n, unsigned flags)
 SPW_WRAP void
 sync(void)
 {
-	(void)spw_settle_all();		/* sync reports no errors */
+	(void)spw_hand_over_all();	/* sync reports no errors */
 	REAL(sync)();
 }
 
 SPW_WRAP int
 syncfs(int fd)
 {
-	int r = spw_settle_all();
+	int r = spw_hand_over_all();
 
 	return r < 0 ? (int)spw_ret(r) : REAL(syncfs)(fd);
 }

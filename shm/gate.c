@@ -138,10 +138,14 @@ int
 spw_gate_hand_over(struct spw_me *me, uint32_t file)
 {
 	struct spw_file *f = &me->map->files[file];
+	int r = spw_gate_settle(me, file);
 
-	return spw_file_is_unsettled(f) ||
-	       atomic_load(&f->flags) & SPW_FILE_COPIED
-	       ? spw_gate_ask(me, file) : 0;
+	/* A sync that was served meanwhile has made copies of what was on its
+	 * way: they go as well. */
+	for (int i = 0; r == 0 && i < 2 &&
+	     atomic_load(&f->flags) & SPW_FILE_COPIED; i++)
+		r = spw_gate_ask(me, file);
+	return r;
 }
 
 /* A question to the drainer about a file: a bit says which, tickets count who

@@ -333,9 +333,11 @@ tests_scripts = \
 	tests/powercut-log.sh \
 	tests/powercut-nvme.sh \
 	tests/powercut-pmem.sh \
+	tests/powercut-kernel.sh \
 	tests/powercut-punch.sh \
 	tests/powercut-ranks.sh \
 	tests/powercut-release.sh \
+	tests/powercut-sync.sh \
 	tests/powercut-tree.sh \
 	tests/powercut-two.sh \
 	tests/powercut-unlink.sh \
@@ -800,6 +802,7 @@ EXTRA_DIST += $(tests_scripts) \
 	tests/program-multiprocessing.py \
 	tests/program-python-functions.sh \
 	tests/program-python-twin.py \
+	tests/powercut-kernel.py \
 	tests/powercut-tiers \
 	tests/random-ops-one.sh \
 	tests/service
