@@ -8,7 +8,6 @@
 				 * there are */
 #define SPARE 0.2		/* of the time, for what will hardly be good */
 #define NO_GAIN 0.97		/* fraction stored that is not worth it */
-#define FILTERS 8u		/* and their numbers are below */
 #define SAVES 0.99		/* of what is stored without */
 
 /* What filters do to data depends on little of what its class is told by. */
@@ -82,9 +81,9 @@ is_probe(const struct spw_explorer *e, unsigned way, unsigned probe,
  */
 static void
 try_filter(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
-	   double stored[FILTERS])
+	   double stored[SPW_FILTERS])
 {
-	unsigned filter = e->ways->at[way].filter % FILTERS;
+	unsigned filter = e->ways->at[way].filter % SPW_FILTERS;
 	struct spw_observed seen;
 
 	if (!spw_explore_run_sample(e, x, way, &seen))
@@ -102,9 +101,9 @@ try_filters(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
 	    unsigned probe)
 {
 	uint64_t good = find_kin(e, x)->filters;
-	double stored[FILTERS], part = SPW_EXPLORE_CODECS;
+	double stored[SPW_FILTERS], part = SPW_EXPLORE_CODECS;
 
-	for (unsigned f = 0; f < FILTERS; f++)
+	for (unsigned f = 0; f < SPW_FILTERS; f++)
 		stored[f] = (double)e->sampled;
 	for (unsigned others = !good; others < 2; others++) {
 		if (good && others)

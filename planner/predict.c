@@ -11,7 +11,7 @@
 #define STREAMS 512u		/* a power of two */
 #define PROBES 4u
 #define CLASSES 256u		/* the first is for streams of all kinds */
-#define FILTERS 8		/* told apart */
+#define FILTERS 9		/* told apart */
 
 #define OWN_MEMORY 12.0f	/* for what streams have in common */
 #define CLASS_MEMORY 200.0f

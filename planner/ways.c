@@ -9,13 +9,32 @@
  */
 static const struct { uint8_t id; uint16_t speed; } filters[] = {
 	{ SPW_FILTER_NONE, 0 },
-	{ SPW_FILTER_SHUFFLE, 0 },
-	{ SPW_FILTER_BITSHUFFLE, 100 },
+	{ SPW_FILTER_SHUFFLE, 10 },
+	{ SPW_FILTER_BITSHUFFLE, 200 },
 	{ SPW_FILTER_DELTA_SHUFFLE, 100 },
 	{ SPW_FILTER_XOR_SHUFFLE, 200 },
 	{ SPW_FILTER_DELTA_BITSHUFFLE, 300 },
+	{ SPW_FILTER_COLUMNS, 0 },
 };
 #define FILTERS (sizeof(filters) / sizeof(filters[0]))
+
+/* In columns little but digits is left, of which other levels make no less. */
+static const struct { uint8_t id; int8_t level; } for_columns[] = {
+	{ SPW_CODEC_LZ4, 1 }, { SPW_CODEC_ZSTD, 1 }, { SPW_CODEC_BROTLI, 1 },
+	{ SPW_CODEC_DEFLATE, 6 }, { SPW_CODEC_LZMA, 6 },
+};
+
+static bool
+is_worth(const struct spw_codec_choice *codec, size_t filter)
+{
+	if (filters[filter].id != SPW_FILTER_COLUMNS)
+		return codec->speed >= filters[filter].speed;
+	for (size_t i = 0; i < sizeof(for_columns) / sizeof(*for_columns); i++)
+		if (for_columns[i].id == codec->id &&
+		    for_columns[i].level == codec->level)
+			return true;
+	return false;
+}
 
 static bool
 has(const struct spw_ways *ways, const struct spw_choice *way)
@@ -66,7 +85,7 @@ spw_ways_fill(struct spw_ways *ways, const struct spw_codec_choice *pins,
 		}
 	for (size_t f = 0; f < FILTERS; f++)
 		for (size_t i = 1; (codec = spw_codec_pool(i)); i++)
-			if (codec->speed >= filters[f].speed)
+			if (is_worth(codec, f))
 				add(ways, codec, filters[f].id);
 }
 
@@ -88,6 +107,8 @@ suits(uint8_t filter, const struct spw_traits *t)
 	case SPW_FILTER_SHUFFLE:
 	case SPW_FILTER_BITSHUFFLE:
 		return t->stride > 1 || is_number(t);
+	case SPW_FILTER_COLUMNS:
+		return t->kind == SPW_DATA_TEXT;
 	case SPW_FILTER_XOR_SHUFFLE:
 		return !t->stride && is_number(t);
 	default:
@@ -139,7 +160,9 @@ spw_ways_pack(const struct spw_choice *way, const struct spw_traits *traits)
 	bool whole = way->filter == SPW_FILTER_SHUFFLE ||
 		     way->filter == SPW_FILTER_BITSHUFFLE;
 
-	if (way->filter)
+	if (way->filter == SPW_FILTER_COLUMNS)
+		pack.width = 1;
+	else if (way->filter)
 		pack.width = whole && traits->stride > 1 ? traits->stride
 							 : traits->width;
 	return pack;

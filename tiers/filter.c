@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* filter.c -- which filters there are, and how they are put together */
 
-/* A filter is a difference (or none) and a shuffle (or none).  What takes two
- * steps goes chunk by chunk, so that the bytes between the steps stay in the
- * first cache.  A bit shuffle is itself three: each byte plane of the chunk
- * has the bits of every 8 bytes turned, and these are then shuffled as
- * elements of 8 bytes into the 8 bit planes.
+/* A filter is a difference (or none) and a shuffle (or none); columns are by
+ * themselves.  What takes two steps goes chunk by chunk, so that the bytes
+ * between the steps stay in the first cache.  A bit shuffle is itself three:
+ * each byte plane of the chunk has the bits of every 8 bytes turned, and these
+ * are then shuffled as elements of 8 bytes into the 8 bit planes.
  */
 
 #include "tiers/filter.h"
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "tiers/cpu.h"
+#include "tiers/filter-columns.h"
 #include "tiers/filter-way.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -30,20 +31,22 @@ static const struct filter {
 	const char *name;
 	enum difference difference;
 	enum order order;
-	uint8_t least;			/* width */
+	uint8_t least, most;		/* width */
 	bool numbers;			/* widths of NUMBERS only */
 } filters[SPW_FILTERS] = {
-	[SPW_FILTER_NONE] = { "none", PLAIN, IN_PLACE, 0, false },
-	[SPW_FILTER_SHUFFLE] = { "shuffle", PLAIN, BYTES, 2, false },
-	[SPW_FILTER_BITSHUFFLE] = { "bitshuffle", PLAIN, BITS, 1, false },
-	[SPW_FILTER_DELTA] = { "delta", DELTA, IN_PLACE, 1, true },
-	[SPW_FILTER_XOR] = { "xor-delta", XOR, IN_PLACE, 1, true },
-	[SPW_FILTER_DELTA_SHUFFLE] = { "delta+shuffle", DELTA, BYTES, 2,
+	[SPW_FILTER_NONE] = { "none", PLAIN, IN_PLACE, 0, 0, false },
+	[SPW_FILTER_SHUFFLE] = { "shuffle", PLAIN, BYTES, 2, 255, false },
+	[SPW_FILTER_BITSHUFFLE] = { "bitshuffle", PLAIN, BITS, 1, 255,
+				    false },
+	[SPW_FILTER_DELTA] = { "delta", DELTA, IN_PLACE, 1, 8, true },
+	[SPW_FILTER_XOR] = { "xor-delta", XOR, IN_PLACE, 1, 8, true },
+	[SPW_FILTER_DELTA_SHUFFLE] = { "delta+shuffle", DELTA, BYTES, 2, 8,
 				       true },
-	[SPW_FILTER_XOR_SHUFFLE] = { "xor-delta+shuffle", XOR, BYTES, 2,
+	[SPW_FILTER_XOR_SHUFFLE] = { "xor-delta+shuffle", XOR, BYTES, 2, 8,
 				     true },
 	[SPW_FILTER_DELTA_BITSHUFFLE] = { "delta+bitshuffle", DELTA, BITS, 1,
-					  true },
+					  8, true },
+	[SPW_FILTER_COLUMNS] = { "columns", PLAIN, IN_PLACE, 1, 1, false },
 };
 
 bool
@@ -53,12 +56,9 @@ spw_filter_is_known(const struct spw_filter_spec *f)
 
 	if (f->id >= SPW_FILTERS)
 		return false;
-	if (f->id == SPW_FILTER_NONE)
-		return !f->width;
 	filter = &filters[f->id];
-	if (filter->numbers && (f->width > 8 || !(NUMBERS >> f->width & 1)))
-		return false;
-	return f->width >= filter->least;
+	return f->width >= filter->least && f->width <= filter->most &&
+	       (!filter->numbers || NUMBERS >> f->width & 1);
 }
 
 const char *
@@ -218,6 +218,10 @@ spw_filter_apply_by(const struct spw_filter_way *way,
 
 	if (r < 0)
 		return r;
+	if (f->id == SPW_FILTER_COLUMNS) {
+		spw_filter_apply_columns(dst, src, n);
+		return 0;
+	}
 	for (i = 0; i < run.m; i += chunk_at(&run, i))
 		apply_chunk(&run, dst, src, i, chunk_at(&run, i));
 	copy_rest(&run, dst, src, n);
@@ -235,6 +239,10 @@ spw_filter_undo_by(const struct spw_filter_way *way,
 
 	if (r < 0)
 		return r;
+	if (f->id == SPW_FILTER_COLUMNS) {
+		spw_filter_undo_columns(dst, src, n);
+		return 0;
+	}
 	for (i = 0; i < run.m; i += chunk_at(&run, i))
 		undo_chunk(&run, dst, src, i, chunk_at(&run, i));
 	copy_rest(&run, dst, src, n);

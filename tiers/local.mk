@@ -21,6 +21,8 @@ tiers_sources = \
 	tiers/features.c \
 	tiers/features.h \
 	tiers/filter-avx2.c \
+	tiers/filter-columns.c \
+	tiers/filter-columns.h \
 	tiers/filter-portable.c \
 	tiers/filter-vec.h \
 	tiers/filter-vec16.c \
