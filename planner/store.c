@@ -625,6 +625,17 @@ spw_store_plan(struct spw_drainer *d, struct spw_down *down, bool durable)
 	return down->o.length;
 }
 
+/* With zeros. They mostly are there, since the last object was as long; to
+ * change what a disk has just read takes longer than to look at it. By who has
+ * just written before them, and not by the tier: they are in no other's
+ * cache. */
+static void
+pad(uint8_t *at, uint64_t n)
+{
+	if (n && (at[0] || memcmp(at, at + 1, n - 1) != 0))
+		memset(at, 0, n);
+}
+
 void
 spw_store_send(struct spw_drainer *d, struct spw_down *down)
 {
@@ -632,9 +643,8 @@ spw_store_send(struct spw_drainer *d, struct spw_down *down)
 
 	down->x.up = false;
 	down->x.len = (size_t)down->pack.stored;
-	/* By who has just written before it: it is in no other's cache. */
-	memset((uint8_t *)down->x.buf + down->x.len, 0,
-	       spw_round_up(down->x.len, SPW_TIER_ALIGN) - down->x.len);
+	pad((uint8_t *)down->x.buf + down->x.len,
+	    spw_round_up(down->x.len, SPW_TIER_ALIGN) - down->x.len);
 	down->x.user = down;
 	down->sent = true;
 	down->sent_ns = spw_now_ns();

@@ -417,15 +417,20 @@ note_answer(struct spw_drainer *d, uint32_t file)
 }
 
 /* By the tier's thread. What the drainer has yet to note, a successor would
- * find in the tier. */
-static void
+ * find in the tier. To wake somebody takes as long as it takes him to ask
+ * again: the first is told, and while the others are the drainer comes back. */
+static bool
 answer_at_once(void *arg)
 {
 	struct spw_drainer *d = arg;
+	uint32_t until = d->ntold ? d->nanswers : SPW_MIN(d->nanswers, 1u);
 
-	d->nwaiting = count_asks(d);
-	for (uint32_t i = 0; i < d->nanswers; i++)
-		tell(d->map, d->answers[i].file, d->answers[i].ticket, 0);
+	if (!d->ntold)
+		d->nwaiting = count_asks(d);
+	for (; d->ntold < until; d->ntold++)
+		tell(d->map, d->answers[d->ntold].file,
+		     d->answers[d->ntold].ticket, 0);
+	return d->ntold < d->nanswers;
 }
 
 static void
@@ -524,7 +529,7 @@ spw_sync_serve(struct spw_drainer *d)
 		 spw_spin_among(&spin, asks, seen + 1));
 	if (!n)
 		return;
-	d->nanswers = 0;
+	d->nanswers = d->ntold = 0;
 	for_each(d, d->syncing, note_answer);
 	make_durable(d, then);
 	if (!d->answered)

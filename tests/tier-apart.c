@@ -186,11 +186,12 @@ static const struct spw_tier_ops fake = {
 
 static unsigned answers;
 
-static void
+static bool
 answer(void *arg)
 {
 	CHECK(!pthread_equal(pthread_self(), *(pthread_t *)arg));
 	answers++;
+	return false;
 }
 
 /* A put and a sync that end like that: whether the thread answered. */
@@ -229,6 +230,40 @@ good_syncs_are_answered(struct spw_bell *b, struct spw_apart *a)
 	CHECK(answers_after(b, a, 0, 0));
 	CHECK(!pthread_equal(put_by, pthread_self()) &&
 	      !pthread_equal(sync_by, pthread_self()));
+}
+
+static _Atomic bool is_told;		/* who gave the order */
+static _Atomic unsigned parts;
+
+static bool
+answer_in_parts(void *arg)
+{
+	(void)arg;
+	if (parts == 1) {
+		for (int i = 0; i < 10000 && !is_told; i++)
+			usleep(100);
+		usleep(10000);		/* recall waits */
+	}
+	return ++parts < 3;
+}
+
+/* A long answer does not hold up who gave the order, until he recalls it. */
+static void
+long_answers_go_on(struct spw_bell *b, struct spw_apart *a)
+{
+	const struct spw_apart_then then = { answer_in_parts, NULL };
+
+	for (int i = 0; i < 3; i++) {
+		is_told = false;
+		parts = 0;
+		CHECK(spw_apart_sync(a, then));
+		while (spw_apart_synced(a) == -EINPROGRESS)
+			spw_bell_wait(b, SPW_APART_MS);
+		CHECK(parts == 1);
+		is_told = true;
+		CHECK(spw_apart_recall(a) && parts == 3);
+		CHECK(!spw_apart_recall(a));
+	}
 }
 
 /* Orders that are expected come soon, late or never; so do others. */
@@ -295,6 +330,7 @@ main(void)
 	orders_are_carried_out(b);
 	CHECK(!spw_apart_open(b, &fake, &setup, SPW_APART_MS, &a));
 	good_syncs_are_answered(b, a);
+	long_answers_go_on(b, a);
 	expected_orders_are_heard(b, a);
 	memory_is_written_at_once(a);
 	stamps_are_no_sign_of_life(a);

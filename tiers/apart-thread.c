@@ -320,19 +320,33 @@ finish(struct spw_apart *a, struct spw_order *o, int result)
 	spw_apart_look_at_space(a);
 }
 
-/* Under the lock, which it leaves meanwhile. */
-static void
-do_then(struct spw_apart *a)
+/* Under the lock, which it leaves meanwhile. True: there is more to do. */
+static bool
+begin_then(struct spw_apart *a, const struct spw_order *o, int result)
 {
-	struct spw_apart_then then = a->sync.then;
+	struct spw_apart_then then = o->then;
+	bool more;
 
-	if (!then.good || a->fails != a->sync.fails)
-		return;
-	a->then_begun = true;
+	if (o != &a->sync || result || !then.good || a->fails != o->fails)
+		return false;
+	a->thens_begun++;
 	pthread_mutex_unlock(&a->bell->lock);
-	then.good(then.arg);
+	more = then.good(then.arg);
 	pthread_mutex_lock(&a->bell->lock);
-	a->then_over = true;
+	a->thens_over += !more;
+	return more;
+}
+
+/* Who gave the order has been told, and waits for this in recall. */
+static void
+end_then(struct spw_apart *a, struct spw_apart_then then)
+{
+	while (then.good(then.arg))
+		;
+	pthread_mutex_lock(&a->bell->lock);
+	a->thens_over++;
+	pthread_mutex_unlock(&a->bell->lock);
+	pthread_cond_signal(&a->bell->rung);
 }
 
 /* Nobody waits for it; and that the time can be set does not mean that
@@ -348,7 +362,9 @@ end_stamp(struct spw_apart *a)
 static void
 do_order(struct spw_apart *a, struct spw_order *o)
 {
+	struct spw_apart_then then;
 	struct spw_transfer *over;
+	bool more;
 	int r;
 
 	if (o->what == DO_MOVE) {
@@ -366,10 +382,12 @@ do_order(struct spw_apart *a, struct spw_order *o)
 	over = o->what == DO_SYNC ? reap_some(a, false) : NULL;
 	pthread_mutex_lock(&a->bell->lock);
 	give_back_all(a, over);
-	if (o == &a->sync && r == 0)
-		do_then(a);
+	then = o->then;
+	more = begin_then(a, o, r);
 	finish(a, o, r);
 	spw_apart_unlock_and_ring(a);
+	if (more)
+		end_then(a, then);
 }
 
 /* Under the lock, which it leaves meanwhile. */

@@ -94,16 +94,17 @@ void spw_apart_stamp(struct spw_apart *a);
 
 /* What the other thread does as soon as a sync is good, and every put since
  * the order for the one before: who waits for that need not wait for the
- * drainer as well. */
+ * drainer as well. True: there is more to do. It is called again for that when
+ * the drainer has been told, who is not to wait for all of it either. */
 struct spw_apart_then {
-	void (*good)(void *arg);	/* NULL: nothing */
+	bool (*good)(void *arg);	/* NULL: nothing */
 	void *arg;
 };
 
 /* Puts given before are waited for, then synced; they come back before what
  * became of it is told. False: the last one is still under way. */
 bool spw_apart_sync(struct spw_apart *a, struct spw_apart_then then);
-/* From now on that is not done any more. True: it was. */
+/* From now on that is not done any more. True: it was, all of it. */
 bool spw_apart_recall(struct spw_apart *a);
 /* What became of it; -EINPROGRESS: nothing yet. */
 int spw_apart_synced(struct spw_apart *a);
