@@ -420,6 +420,7 @@ tests_scripts = \
 	tests/twin-fake-clock.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
+	tests/twin-file-table.sh \
 	tests/twin-filtered.sh \
 	tests/twin-foreign.sh \
 	tests/twin-fork-threads.sh \
