@@ -148,6 +148,19 @@ held_lock(struct spw_map *map, struct spw_lane *dead, uint32_t dead_no,
 	return lock && spw_lock_owner(lock) == dead_no + 1 ? lock : NULL;
 }
 
+bool
+spw_lane_holds(struct spw_map *map, uint32_t lane_no)
+{
+	struct spw_lane *lane = &map->lanes[lane_no];
+
+	if (atomic_load(&lane->state) != SPW_LANE_USED)
+		return false;
+	for (int i = 0; i < SPW_LOCK_CLASSES; i++)
+		if (held_lock(map, lane, lane_no, i))
+			return true;
+	return atomic_load(&lane->inside);
+}
+
 static void
 release_held(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no,
 	     enum spw_lock_class from, enum spw_lock_class to)

@@ -14,6 +14,14 @@ points=$(grep -rho --include='*.c' 'SPW_FAILPOINT("[a-z-]*"' \
 mkdir a tier
 (cd a && "$program" work)
 
+# Who waits is told for whom, every ten seconds.
+names_it()
+{
+	"$spillway" drain --wait --timeout 12s >out 2>&1 || :
+	grep -q 'waits for process [0-9]*, which is stopped' out ||
+		fail "drain says: $(cat out)"
+}
+
 # stopped_at POINT:N TIERS GO: GO is `go` or `kill`.
 stopped_at()
 {
@@ -43,6 +51,7 @@ stopped_at()
 		"$spillway" drain --wait --timeout 100ms >/dev/null 2>&1 || :
 		"$spillway" status >/dev/null || fail "$1, $2: status"
 		((SECONDS <= began + 5)) || fail "$1, $2: a command waited"
+		[ "$1" != block-applied:3 ] || names_it
 		echo "$3" >&5
 	fi
 	exec 5>&-
