@@ -319,6 +319,14 @@ is_known(const struct spw_file_seen *seen)
 	       spw_file_is_known(&spw_front.map, seen);
 }
 
+bool
+spw_fdtab_is_wanted(int fd)
+{
+	char path[SPW_FILE_PATH + 16];
+
+	return path_of(fd, path, sizeof(path)) && spw_front_wants(path);
+}
+
 int
 spw_fdtab_opened(int fd, int flags)
 {
@@ -340,7 +348,8 @@ spw_fdtab_opened(int fd, int flags)
 	known = is_known(&seen);
 	if (!known && (!spw_front_wants(path) ||
 		       spw_front_attach((flags & O_ACCMODE) != O_RDONLY) < 0))
-		return 0;
+		return spw_front_is_cut_off() && spw_front_wants(path)
+		       ? -ENFILE : 0;
 	r = spw_kept_settle_fd(fd, &stx);
 	if (r < 0 || (r && !see(fd, &stx, path, sizeof(path), &seen)))
 		return SPW_MIN(r, 0);

@@ -44,8 +44,12 @@ bool spw_fdtab_peek(int fd, struct spw_grip *ret);
 
 /* Looks at a freshly opened fd and manages it if it is to be; flags are
  * those of open. What cannot be managed is the kernel's. -EIO: what it is a
- * stub of cannot be had, and nobody is to read that for the file. */
+ * stub of cannot be had, and nobody is to read that for the file; -ENFILE:
+ * neither are the bytes that others have of it (spw_front_is_cut_off). */
 int spw_fdtab_opened(int fd, int flags);
+
+/* Whether the file's name is one of those that are managed. */
+bool spw_fdtab_is_wanted(int fd);
 
 /* openat2, which libc need not have: it returns a descriptor, or -1. */
 struct open_how;

@@ -273,19 +273,20 @@ holds_bytes(const struct spw_map *map)
 	return false;
 }
 
-/* A segment nobody serves or uses and that holds bytes is a dead job's. */
-static bool
+/* A segment nobody serves or uses and that holds bytes is a dead job's: 1. Or
+ * 0; -ENFILE: that cannot be told. */
+static int
 is_stale(void)
 {
 	struct spw_map *map = &spw_front.map;
 	int fd;
 
 	if (!holds_bytes(map) || spw_proc_any_other(map, 0))
-		return false;
+		return 0;
 	fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
 	if (fd >= 0)
 		spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_DRAINER);
-	return fd != -EAGAIN;
+	return fd == -ENFILE ? fd : fd != -EAGAIN;
 }
 
 /* 0 with the map; -EEXIST: stale, try another name. A segment may be made and
@@ -306,11 +307,12 @@ join_or_make(const char *job, enum need need)
 				return r;
 		}
 	} while (r == -EEXIST);
-	if (r == 0 && is_stale()) {
+	if (r < 0)
+		return r;
+	r = is_stale();
+	if (r)
 		spw_seg_detach(&spw_front.map);
-		return -EEXIST;
-	}
-	return r;
+	return r > 0 ? -EEXIST : r;
 }
 
 static int
@@ -432,7 +434,7 @@ is_anybody_there(void)
 }
 
 /* The whole system has no open file left. Without the segment we would read
- * past what others wrote; such a need passes, or nothing works any more. */
+ * past what others wrote; such a need passes, or who opens a file is told. */
 static bool
 may_pass(int err, int64_t since)
 {
@@ -464,6 +466,14 @@ join(void *arg)
 	} while (removed || may_pass(j->r, began));
 }
 
+static _Atomic bool cut_off;
+
+bool
+spw_front_is_cut_off(void)
+{
+	return atomic_load(&cut_off);
+}
+
 static const char no_segment[] = "no segment; the program runs without Spillway";
 
 static int
@@ -480,7 +490,9 @@ attach(enum need need)
 	if (!atomic_load(&spw_front.attached) &&
 	    !atomic_load(&spw_front.inert)) {
 		spw_deep_call(join, &j);
-		if (j.r < 0 && (need != TO_LOOK || j.r != -ENOENT)) {
+		atomic_store(&cut_off, j.r == -ENFILE && is_anybody_there());
+		if (j.r < 0 && !spw_front_is_cut_off() &&
+		    (need != TO_LOOK || j.r != -ENOENT)) {
 			atomic_store(&spw_front.inert, true);
 			if (j.r != -ECANCELED)
 				decline(no_segment, -j.r);

@@ -58,6 +58,11 @@ void spw_front_withdraw(void);
  * those who only look: it makes none. */
 bool spw_front_look(void);
 
+/* Others may have bytes that we cannot see: the system had no open file left
+ * when we wanted to join them, and for a while. Who needs to know their bytes
+ * fails with ENFILE; the next attempt is a new one. */
+bool spw_front_is_cut_off(void);
+
 /* The table of claims: the job's, or before it has a segment one that other
  * jobs have made; NULL when there is none. */
 struct spw_claims *spw_front_claims(void);

@@ -73,6 +73,23 @@ open_and_cut(void *arg)
 	return r;
 }
 
+/* Others may have bytes of it, and would write them after the cut. */
+static bool
+must_not_cut(const struct opening *o)
+{
+	bool wanted = false;
+	int fd;
+
+	if (!spw_front_is_cut_off() || !o->path)
+		return false;
+	fd = REAL(openat)(o->dir, o->path, O_PATH | O_CLOEXEC);
+	if (fd >= 0) {
+		wanted = spw_fdtab_is_wanted(fd);
+		spw_sys_close(fd);
+	}
+	return wanted || (fd < 0 && errno == ENFILE);
+}
+
 /* O_TRUNC on a file that has bytes in the segment: they must not come home
  * after the kernel has cut it. */
 static void
@@ -86,6 +103,8 @@ open_truncating(struct opening *o)
 		o->map = me->map;
 		o->f = &me->map->files[file];
 		(void)spw_resize(me, file, 0, open_and_cut, o);
+	} else if (file == SPW_NONE && must_not_cut(o)) {
+		errno = ENFILE;
 	} else {
 		spw_jobs_settle_path(o->dir, o->path);
 		(void)really_open(o);
@@ -121,11 +140,12 @@ open_it(struct opening *o)
 		try(o);
 	if (o->fd >= 0) {
 		int saved = errno;
+		int r = spw_fdtab_opened(o->fd, o->flags);
 
-		if (spw_fdtab_opened(o->fd, o->flags) < 0) {
+		if (r < 0) {
 			spw_sys_close(o->fd);
 			o->fd = -1;
-			saved = EIO;
+			saved = -r;
 		}
 		errno = saved;
 	}

@@ -187,9 +187,9 @@ bring_row(struct spw_drainer *d, uint32_t chunk, uint32_t *went)
 		return false;
 	}
 	atomic_fetch_add(&f->inflight, 1);
-	if (atomic_load(&f->hold)) {
+	if (spw_is_held_off(d, file)) {
 		atomic_fetch_sub(&f->inflight, 1);
-		spw_postpone(d, file);
+		spw_hold_off(d, file);
 		l->busy = false;
 		return false;
 	}

@@ -70,6 +70,7 @@ release(struct spw_drainer *d)
 	spw_aside_free(d->aside);
 	free(d->homes);
 	free(d->runs);
+	free(d->late);
 	free(d->found);
 	free(d->touched);
 	free(d->asked);
@@ -100,6 +101,7 @@ allocate(struct spw_map *map)
 	d->deferred = calloc(nfiles / 64, sizeof(*d->deferred));
 	d->tickets = calloc(nfiles, sizeof(*d->tickets));
 	d->runs = calloc(SPW_RUNS, sizeof(*d->runs));
+	d->late = calloc(map->counts[SPW_POOL_LANES], sizeof(*d->late));
 	d->sync_found = calloc(map->counts[SPW_POOL_BLOCKS],
 			       sizeof(*d->sync_found));
 	d->syncing = calloc(nfiles / 64, sizeof(*d->syncing));
@@ -110,7 +112,8 @@ allocate(struct spw_map *map)
 	for (uint32_t i = 0; d->homes && i < nfiles; i++)
 		d->homes[i].fd = -1;
 	if (!d->homes || !d->found || !d->touched || !d->asked ||
-	    !d->deferred || !d->tickets || !d->runs || !d->sync_found ||
+	    !d->deferred || !d->tickets || !d->runs || !d->late ||
+	    !d->sync_found ||
 	    !d->syncing || !d->joining || !d->sync_tickets || !d->sync_errs ||
 	    !d->answers ||
 	    spw_crew_new(SPW_CREW_HANDS, &d->crew) < 0) {
@@ -160,6 +163,7 @@ spw_drainer_start(struct spw_map *map, enum spw_drainer_host host,
 		release(d);
 		return r;
 	}
+	d->me.patience = &d->patience;
 	d->keeps = map->fixed.keep && host != SPW_HOST_RECOVER &&
 		   host != SPW_HOST_DRAIN;
 	announce(d, host);
@@ -246,6 +250,7 @@ spw_attend(struct spw_drainer *d)
 		return;
 	d->attending = true;
 	d->starved = false;
+	spw_late_retry(d);
 	spw_store_reap(d, false);
 	spw_store_stamp(d);
 	spw_away_look(d);

@@ -38,6 +38,7 @@ struct spw_home {			/* a file's home, held open */
 	uint64_t visited;		/* last pass that found it dirty */
 	int64_t synced_at;		/* ms; a tier answered fsync */
 	int64_t spared_since;		/* ms; blocks, pass after pass */
+	int64_t held_since;		/* ms; somebody keeps us off; 0: no */
 	bool spares, spared;		/* this pass: may, did */
 	uint64_t logged_size;		/* of the file, in its last object */
 	uint64_t note;			/* what it says itself: see notes.c */
@@ -87,6 +88,12 @@ struct spw_run {			/* blocks that leave together */
 	struct spw_extent extent[SPW_RUN_PIECES];
 };
 
+struct spw_late {			/* a block that has arrived, but whose
+					 * lock was not to be had */
+	struct spw_candidate at;
+	int err;			/* what it arrives with */
+};
+
 struct spw_answer {			/* to those who asked for a file */
 	uint32_t file, ticket;
 };
@@ -94,6 +101,7 @@ struct spw_answer {			/* to those who asked for a file */
 struct spw_drainer {
 	struct spw_map *map;
 	struct spw_me me;
+	struct spw_patience patience;
 	int lock_fd;
 	uint32_t epoch;
 	struct spw_home *homes;		/* by file */
@@ -128,6 +136,9 @@ struct spw_drainer {
 	uint32_t under_way;		/* tasks */
 	struct spw_run *runs;		/* SPW_RUNS of them */
 	struct spw_run *run;		/* that blocks are added to, or NULL */
+	struct spw_late *late;		/* one lane holds one block: no more
+					 * than there are lanes */
+	uint32_t nlate;
 	struct spw_store *store;	/* NULL: no tiers below memory */
 	struct spw_away *away;		/* likewise; see away.h */
 	uint32_t wants_seen;		/* seg.wants when they were served */
@@ -212,7 +223,8 @@ bool spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 		      bool whole, struct spw_block_state *ret_state);
 
 /* The block's moving ranges have arrived, held: in this object, so that it is
- * below. False: they are dirty again, for err or since somebody wrote. */
+ * below. False: they are dirty again, for err or since somebody wrote; or will
+ * be when the block's lock is free, see late.c. */
 bool spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 		      const struct spw_key *key, int err, uint32_t held);
 
@@ -222,6 +234,19 @@ void spw_note_failure(struct spw_drainer *d, uint32_t file, int err);
 void spw_postpone(struct spw_drainer *d, uint32_t file);
 /* Who asked for the file is answered later: something does not answer us. */
 void spw_defer(struct spw_drainer *d, uint32_t file);
+/* The same for all who ask from now on as well. */
+void spw_put_off(struct spw_drainer *d, uint32_t file);
+/* Somebody keeps us off the file (file.hold): one of the two. */
+void spw_hold_off(struct spw_drainer *d, uint32_t file);
+bool spw_is_held_off(struct spw_drainer *d, uint32_t file);
+
+/* Locks the block if it still has that key: its index, or SPW_NONE. SPW_HELD:
+ * it arrives with err when its lock is free; see late.c. */
+uint32_t spw_late_lock(struct spw_drainer *d, uint32_t idx,
+		       const struct spw_key *key, int err);
+void spw_late_retry(struct spw_drainer *d);
+/* Files with such blocks are not settled; who asked for them is put off. */
+void spw_late_unsettle(struct spw_drainer *d);
 
 /* Sends dirty blocks down to tiers, about so many, or as many as these take
  * now; returns how many are on their way. */

@@ -93,13 +93,12 @@ evict_one(struct spw_drainer *d, uint32_t idx,
 		return false;
 	spw_guard_enter();
 	if (spw_block_lock_index(&d->me, idx, &key)) {
-		if (spw_block_is_dirty(b)) {
-			spw_unlock(&b->lock);
-		} else {
-			spw_block_remove(&d->me, idx);
+		gone = !spw_block_is_dirty(b) &&
+		       spw_block_remove(&d->me, idx);
+		if (gone)
 			count_evicted(d);
-			gone = true;
-		}
+		else
+			spw_unlock(&b->lock);
 	}
 	spw_guard_leave();
 	return gone;
@@ -199,8 +198,8 @@ drop_blocks(struct spw_drainer *d, uint32_t file)
 		return;
 	if (!atomic_load(&f->opens) &&
 	    (!spw_file_is_unsettled(f) ||
-	     atomic_load(&f->flags) & SPW_FILE_UNLINKED)) {
-		spw_gate_drop(&d->me, file, 0);
+	     atomic_load(&f->flags) & SPW_FILE_UNLINKED) &&
+	    spw_gate_drop(&d->me, file, 0)) {
 		if (!(atomic_load(&f->flags) & SPW_FILE_UNLINKED))
 			(void)spw_sync_release(d, file, UINT64_MAX);
 		else if (d->store)

@@ -52,8 +52,9 @@ fill_slot(uint8_t *slot, const uint8_t *from, uint64_t n)
 	memset(slot + n, 0, SPW_BLOCK_SIZE - n);
 }
 
-/* Puts a copy into memory, unless the block is there or below no more. */
-static void
+/* Puts a copy into memory, unless the block is there or below no more. False:
+ * it cannot be told now. */
+static bool
 install(const struct row *row, const uint8_t *from, uint64_t n)
 {
 	struct spw_drainer *d = row->d;
@@ -64,9 +65,9 @@ install(const struct row *row, const uint8_t *from, uint64_t n)
 
 	spw_guard_enter();
 	idx = spw_block_lock(&d->me, &row->key);
-	if (idx == SPW_NONE) {
+	if (idx >= SPW_HELD) {
 		spw_guard_leave();
-		return;
+		return idx == SPW_NONE;
 	}
 	b = &d->map->blocks[idx];
 	change.after = b->state;
@@ -86,6 +87,7 @@ install(const struct row *row, const uint8_t *from, uint64_t n)
 	spw_unlock(&b->lock);
 	spw_guard_leave();
 	SPW_FAILPOINT("fetch-installed");
+	return true;
 }
 
 /* At least one slot and one block at hand. */
@@ -122,7 +124,7 @@ is_in_memory(struct spw_drainer *d, const struct spw_key *key)
 {
 	uint32_t idx = spw_block_find(&d->me, key);
 
-	return idx != SPW_NONE &&
+	return idx < SPW_HELD &&
 	       spw_glance8(&d->map->blocks[idx].state.npresent);
 }
 
@@ -142,7 +144,10 @@ take(void *arg, uint64_t at, const uint8_t *bytes, uint64_t n)
 			row->err = -ENOBUFS;
 			break;
 		}
-		install(row, bytes, size);
+		if (!install(row, bytes, size)) {
+			row->err = -EINPROGRESS;
+			break;
+		}
 		row->key.number++;
 		row->came++;
 		row->d->came_up++;

@@ -56,6 +56,7 @@ planner_sources = \
 	planner/keep.h \
 	planner/lasting.c \
 	planner/lasting.h \
+	planner/late.c \
 	planner/levels.c \
 	planner/load.c \
 	planner/log.c \

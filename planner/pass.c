@@ -189,6 +189,40 @@ spw_postpone(struct spw_drainer *d, uint32_t file)
 	atomic_fetch_or(&d->map->asks[file / 64], bit);
 }
 
+void
+spw_put_off(struct spw_drainer *d, uint32_t file)
+{
+	uint64_t bit = 1ull << file % 64;
+	uint64_t asks = atomic_fetch_and(&d->map->asks[file / 64], ~bit);
+
+	d->deferred[file / 64] |= (d->asked[file / 64] | asks) & bit;
+	d->asked[file / 64] &= ~bit;
+}
+
+/* For a moment, mostly. Who takes long may be stopped. */
+void
+spw_hold_off(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_home *h = spw_home_of(d, file);
+	int64_t now = spw_now_ms();
+
+	if (!h->held_since)
+		h->held_since = now;
+	if (now - h->held_since < SPW_PATIENCE_MS)
+		spw_postpone(d, file);
+	else
+		spw_put_off(d, file);
+}
+
+bool
+spw_is_held_off(struct spw_drainer *d, uint32_t file)
+{
+	if (atomic_load(&d->map->files[file].hold))
+		return true;
+	spw_home_of(d, file)->held_since = 0;
+	return false;
+}
+
 /* All of the block up to the end of the file. */
 static bool
 is_all_dirty(const struct spw_map *map, const struct spw_block *b)
@@ -275,12 +309,13 @@ spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 	struct spw_block *b = &map->blocks[c->idx];
 	struct spw_change change = { .scratch = SPW_NONE };
 	bool goes = false;
+	uint32_t got;
 
 	/* Ordered against spw_gate_hold: it raises hold, then looks here. */
 	atomic_fetch_add(&f->inflight, 1);
-	if (atomic_load(&f->hold)) {
+	if (spw_is_held_off(d, c->key.file)) {
 		atomic_fetch_sub(&f->inflight, 1);
-		spw_postpone(d, c->key.file);
+		spw_hold_off(d, c->key.file);
 		return false;
 	}
 	if (is_overtaking(d, &c->key)) {
@@ -288,10 +323,12 @@ spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 		spw_postpone(d, c->key.file);
 		return false;
 	}
-	/* Cleared before the look: a writer that comes later sets it again. */
-	atomic_fetch_and(&map->dirty[c->idx / 64], ~(1ull << c->idx % 64));
 	spw_guard_enter();
-	if (spw_block_lock_index(&d->me, c->idx, &c->key)) {
+	got = spw_block_lock_soon(&d->me, c->idx, &c->key);
+	if (got == c->idx) {
+		/* Who sets it has the lock. */
+		atomic_fetch_and(&map->dirty[c->idx / 64],
+				 ~(1ull << c->idx % 64));
 		goes = b->state.ndirty && !b->state.nmoving &&
 		       (whole ? is_all_dirty(map, b) : !is_spared(d, b));
 		if (b->state.ndirty)
@@ -315,11 +352,9 @@ spw_block_depart(struct spw_drainer *d, const struct spw_candidate *c,
 				spw_postpone(d, c->key.file);
 		}
 		spw_unlock(&b->lock);
-	} else {
-		/* It serves another file or place by now, and the bit that
-		 * was cleared may have been the new one's. */
-		spw_block_mark(map, c->idx);
-	}
+	} else if (got == SPW_HELD) {
+		spw_put_off(d, c->key.file);
+	}				/* else it serves another place by now */
 	spw_guard_leave();
 	if (!goes)
 		atomic_fetch_sub(&f->inflight, 1);
@@ -363,9 +398,15 @@ spw_block_arrive(struct spw_drainer *d, uint32_t idx,
 	struct spw_map *map = d->map;
 	struct spw_block *b = &map->blocks[idx];
 	struct spw_change change = { .scratch = SPW_NONE };
+	uint32_t got;
 
 	spw_guard_enter();
-	if (spw_block_lock_index(&d->me, idx, key)) {
+	got = spw_late_lock(d, idx, key, held ? -EAGAIN : err);
+	if (got == SPW_HELD) {
+		spw_guard_leave();
+		return false;
+	}
+	if (got == idx) {
 		change.after = b->state;
 		if (held && !err && (b->state.ndirty || !b->state.nmoving ||
 				     !go_below(d, key, held)))
@@ -449,7 +490,8 @@ finish_cut(struct spw_me *me, uint32_t file)
 					     &c, sizeof(c), NULL);
 	if (r < 0)			/* tried again, or as if not begun */
 		return r == -ETIMEDOUT ? r : 0;
-	spw_gate_cut(me, file, size);
+	if (!spw_gate_cut(me, file, size))
+		return -EAGAIN;
 	atomic_store(&f->wtime, spw_file_time());
 	return 0;
 }
@@ -565,6 +607,7 @@ judge(struct spw_drainer *d)
 			spw_file_flag(&map->files[map->chunks[i].file],
 				      SPW_FILE_UNSETTLED);
 	spw_spill_unsettle(d);
+	spw_late_unsettle(d);
 	atomic_fetch_add(&map->seg->settled, 1);
 	for_touched(d, end_judging);
 	memset(d->touched, 0, map->counts[SPW_POOL_FILES] / 64 *
@@ -585,10 +628,9 @@ answer(struct spw_drainer *d, const uint32_t *tickets, const uint64_t *asked)
 			struct spw_file *f = &map->files[file];
 			int r;
 
-			if (atomic_load(&f->hold)) {
+			if (spw_is_held_off(d, file)) {
 				free_hold(d, file);
-				atomic_fetch_or(&map->asks[w],
-						bits & -bits);
+				spw_hold_off(d, file);
 				continue;
 			}
 			/* Who asked may change home by himself next: no
@@ -657,6 +699,7 @@ spw_pass(struct spw_drainer *d, bool asked)
 	spw_runs_flush(d);
 	went += spw_bring(d, asked);
 	spw_runs_wait(d);
+	spw_late_retry(d);
 	judge(d);
 	answer(d, d->tickets, d->asked);
 	return went;
@@ -692,6 +735,21 @@ take_over_file(struct spw_drainer *d, uint32_t file)
 	}
 }
 
+/* A block that is locked may be moving, and dirty. */
+static void
+take_over_late(struct spw_drainer *d)
+{
+	struct spw_map *map = d->map;
+
+	for (uint32_t i = 0; i < d->nlate; i++) {
+		struct spw_file *f = &map->files[d->late[i].at.key.file];
+
+		spw_block_mark(map, d->late[i].at.idx);
+		spw_file_flag(f, SPW_FILE_UNSETTLED | SPW_FILE_DIRTIED);
+		atomic_fetch_add(&f->inflight, 1);
+	}
+}
+
 void
 spw_pass_take_over(struct spw_drainer *d)
 {
@@ -708,7 +766,7 @@ spw_pass_take_over(struct spw_drainer *d)
 		    key.file >= map->counts[SPW_POOL_FILES])
 			continue;
 		spw_guard_enter();
-		if (spw_block_lock_index(&d->me, i, &key)) {
+		if (spw_late_lock(d, i, &key, -EAGAIN) == i) {
 			if (b->state.safe == SPW_SAVING)
 				b->state.safe = SPW_UNSAFE;
 			change.after = b->state;
@@ -736,5 +794,6 @@ spw_pass_take_over(struct spw_drainer *d)
 		atomic_store(&map->files[i].inflight, 0);
 		take_over_file(d, i);
 	}
+	take_over_late(d);
 	judge(d);
 }

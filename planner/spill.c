@@ -122,7 +122,7 @@ static bool
 find_dirty(struct spw_drainer *d, struct spw_candidate *c)
 {
 	c->idx = spw_block_find(&d->me, &c->key);
-	return c->idx != SPW_NONE && rests(&d->map->blocks[c->idx]);
+	return c->idx < SPW_HELD && rests(&d->map->blocks[c->idx]);
 }
 
 /* None but the last of a file may be shorter. */

@@ -211,9 +211,13 @@ copy_block(struct spw_drainer *d, struct gather *g,
 	   const struct spw_candidate *c)
 {
 	struct spw_block *b = &d->map->blocks[c->idx];
+	uint32_t got;
 
 	spw_guard_enter();
-	if (spw_block_lock_index(&d->me, c->idx, &c->key)) {
+	got = spw_block_lock_soon(&d->me, c->idx, &c->key);
+	if (got == SPW_HELD)
+		d->sync_errs[c->key.file] = -EAGAIN;
+	if (got == c->idx) {
 		if (spw_block_is_dirty(b) && b->state.safe != SPW_SAFE &&
 		    spw_block_is_sound(d->map, &b->state) &&
 		    b->state.slot != SPW_NONE)
@@ -223,6 +227,7 @@ copy_block(struct spw_drainer *d, struct gather *g,
 	spw_guard_leave();
 }
 
+/* One whose lock is not to be had is copied once more the next time. */
 static void
 mark(struct spw_drainer *d, const struct spw_candidate *c, bool safe)
 {
@@ -255,8 +260,15 @@ add_candidate(struct spw_drainer *d, uint32_t idx, const uint64_t *files)
 			(struct spw_candidate){ key, idx };
 }
 
-/* Dirty blocks, and those on their way home right now; behind what was found
- * before. */
+static void
+add_moving(struct spw_drainer *d, uint32_t idx, const uint64_t *files)
+{
+	if (!(atomic_load(&d->map->dirty[idx / 64]) >> idx % 64 & 1))
+		add_candidate(d, idx, files);
+}
+
+/* Dirty blocks, and those on their way home right now or back; behind what was
+ * found before. */
 static void
 collect(struct spw_drainer *d, const uint64_t *files)
 {
@@ -271,10 +283,9 @@ collect(struct spw_drainer *d, const uint64_t *files)
 	for (int r = 0; r < SPW_RUNS; r++)
 		for (uint32_t i = 0; d->runs[r].busy &&
 		     i < d->runs[r].nblocks; i++)
-			if (!(atomic_load(&map->dirty[d->runs[r].block[i] /
-						      64]) >>
-			      d->runs[r].block[i] % 64 & 1))
-				add_candidate(d, d->runs[r].block[i], files);
+			add_moving(d, d->runs[r].block[i], files);
+	for (uint32_t i = 0; i < d->nlate; i++)
+		add_moving(d, d->late[i].at.idx, files);
 	qsort(d->sync_found + before, d->nsync_found - before,
 	      sizeof(*d->sync_found), spw_compare);
 }

@@ -95,24 +95,34 @@ spw_block_find(struct spw_me *me, const struct spw_key *key)
 			return SPW_NONE;
 	}
 	spw_guard_enter();
-	spw_lock(me, SPW_LOCK_BUCKET, lock);
-	idx = walk(me->map, bucket, key);
-	spw_unlock(lock);
+	idx = SPW_HELD;
+	if (spw_lock_soon(me, SPW_LOCK_BUCKET, lock)) {
+		idx = walk(me->map, bucket, key);
+		spw_unlock(lock);
+	}
 	spw_guard_leave();
 	return idx;
+}
+
+uint32_t
+spw_block_lock_soon(struct spw_me *me, uint32_t idx,
+		    const struct spw_key *key)
+{
+	struct spw_block *b = &me->map->blocks[idx];
+
+	if (!spw_lock_soon(me, SPW_LOCK_BLOCK, &b->lock))
+		return SPW_HELD;
+	if (spw_block_is(b, key))
+		return idx;
+	spw_unlock(&b->lock);
+	return SPW_NONE;
 }
 
 bool
 spw_block_lock_index(struct spw_me *me, uint32_t idx,
 		     const struct spw_key *key)
 {
-	struct spw_block *b = &me->map->blocks[idx];
-
-	spw_lock(me, SPW_LOCK_BLOCK, &b->lock);
-	if (spw_block_is(b, key))
-		return true;
-	spw_unlock(&b->lock);
-	return false;
+	return spw_block_lock_soon(me, idx, key) == idx;
 }
 
 uint32_t
@@ -121,14 +131,18 @@ spw_block_lock_found(struct spw_me *me, const struct spw_key *key)
 	for (;;) {
 		uint32_t idx = spw_block_find(me, key);
 
-		if (idx == SPW_NONE || spw_block_lock_index(me, idx, key))
+		if (idx < SPW_HELD)
+			idx = spw_block_lock_soon(me, idx, key);
+		else
+			return idx;
+		if (idx != SPW_NONE)
 			return idx;
 	}
 }
 
-/* Links a fresh block, which is locked by us; false when somebody was
- * faster. */
-static bool
+/* Links a fresh block, which is locked by us: its index. SPW_NONE when somebody
+ * was faster; or SPW_HELD. */
+static uint32_t
 link_block(struct spw_me *me, uint32_t idx, const struct spw_key *key)
 {
 	struct spw_map *map = me->map;
@@ -137,7 +151,8 @@ link_block(struct spw_me *me, uint32_t idx, const struct spw_key *key)
 	struct spw_block *b = &map->blocks[idx];
 	bool fresh;
 
-	spw_lock(me, SPW_LOCK_BUCKET, lock);
+	if (!spw_lock_soon(me, SPW_LOCK_BUCKET, lock))
+		return SPW_HELD;
 	fresh = walk(map, bucket, key) == SPW_NONE;
 	if (fresh) {
 		b->file = key->file;
@@ -154,7 +169,7 @@ link_block(struct spw_me *me, uint32_t idx, const struct spw_key *key)
 		spw_pool_use(map, SPW_POOL_BLOCKS, idx, 0);
 	}
 	spw_unlock(lock);
-	return fresh;
+	return fresh ? idx : SPW_NONE;
 }
 
 /* Small pieces follow one another into a block: most are for the one before.
@@ -192,9 +207,11 @@ spw_block_lock(struct spw_me *me, const struct spw_key *key)
 	if (lock_last(me, key))
 		return me->last;
 	for (;;) {
-		uint32_t idx = spw_block_lock_found(me, key);
+		uint32_t idx = spw_block_lock_found(me, key), linked;
 		struct spw_block *b;
 
+		if (idx == SPW_HELD)
+			return idx;
 		if (idx != SPW_NONE) {
 			me->last = idx;
 			return idx;
@@ -210,12 +227,15 @@ spw_block_lock(struct spw_me *me, const struct spw_key *key)
 		};
 		atomic_store_explicit(&b->used, SPW_USED_NOT,
 				      memory_order_relaxed);
-		if (link_block(me, idx, key)) {
+		linked = link_block(me, idx, key);
+		if (linked == idx) {
 			lane->nblocks--;
 			me->last = idx;
 			return idx;
 		}
 		spw_unlock(&b->lock);
+		if (linked == SPW_HELD)
+			return linked;
 	}
 }
 
@@ -349,7 +369,7 @@ spw_block_redo(struct spw_me *me, struct spw_lane *dead)
 	atomic_store_explicit(&dead->redo.block, 0, memory_order_release);
 }
 
-static void
+static bool
 unlink_block(struct spw_me *me, uint32_t idx)
 {
 	struct spw_map *map = me->map;
@@ -360,7 +380,8 @@ unlink_block(struct spw_me *me, uint32_t idx)
 	_Atomic uint32_t *at = &map->buckets[bucket];
 	uint32_t n = map->counts[SPW_POOL_BLOCKS];
 
-	spw_lock(me, SPW_LOCK_BUCKET, lock);
+	if (!spw_lock_soon(me, SPW_LOCK_BUCKET, lock))
+		return false;
 	for (; n && atomic_load(at) - 1 < map->counts[SPW_POOL_BLOCKS]; n--) {
 		if (atomic_load(at) == idx + 1) {
 			atomic_store_explicit(at, atomic_load(&b->next),
@@ -374,6 +395,7 @@ unlink_block(struct spw_me *me, uint32_t idx)
 		at = &map->blocks[atomic_load(at) - 1].next;
 	}
 	spw_unlock(lock);
+	return true;
 }
 
 static void
@@ -388,14 +410,14 @@ give_slot(struct spw_me *me, uint32_t idx, uint32_t slot)
 }
 
 /* Everything but the lock and the pool; can be repeated. What a dead drainer
- * was writing goes as well. */
-static void
+ * was writing goes as well. False: not now, nothing was done. */
+static bool
 take_out(struct spw_me *me, uint32_t idx)
 {
 	struct spw_block *b = &me->map->blocks[idx];
 
-	if (b->file != SPW_NONE)
-		unlink_block(me, idx);
+	if (b->file != SPW_NONE && !unlink_block(me, idx))
+		return false;
 	SPW_FAILPOINT("block-unlinked");
 	b->file = SPW_NONE;
 	b->state.ndirty = b->state.npresent = b->state.nmoving = 0;
@@ -403,16 +425,20 @@ take_out(struct spw_me *me, uint32_t idx)
 	give_slot(me, idx, b->state.moving_slot);
 	give_slot(me, idx, b->state.mask);
 	b->state.slot = b->state.moving_slot = b->state.mask = SPW_NONE;
+	return true;
 }
 
-void
+bool
 spw_block_remove(struct spw_me *me, uint32_t idx)
 {
 	struct spw_lane *lane = me->lane;
 
 	atomic_store_explicit(&lane->removing, idx + 1, memory_order_release);
 	SPW_FAILPOINT("block-removing");
-	take_out(me, idx);
+	if (!take_out(me, idx)) {
+		atomic_store(&lane->removing, 0);
+		return false;
+	}
 	SPW_FAILPOINT("block-removed");
 	/* Given back before it is opened: while it is locked by us, whoever
 	 * finishes this for us knows that nobody has it in use again. */
@@ -420,9 +446,10 @@ spw_block_remove(struct spw_me *me, uint32_t idx)
 	SPW_FAILPOINT("block-given");
 	spw_unlock(&me->map->blocks[idx].lock);
 	atomic_store_explicit(&lane->removing, 0, memory_order_release);
+	return true;
 }
 
-void
+bool
 spw_block_finish_removal(struct spw_me *me, struct spw_lane *dead,
 			 uint32_t dead_no)
 {
@@ -430,23 +457,27 @@ spw_block_finish_removal(struct spw_me *me, struct spw_lane *dead,
 	struct spw_block *b = &me->map->blocks[idx];
 
 	if (idx >= me->map->counts[SPW_POOL_BLOCKS])
-		return;
+		return true;
 	/* Else it was given back already, and may serve somebody by now. */
 	if (spw_lock_owner(&b->lock) == dead_no + 1) {
-		take_out(me, idx);
+		if (!take_out(me, idx))
+			return false;
 		if (atomic_load(&me->map->owners[SPW_POOL_BLOCKS][idx]) ==
 		    SPW_IN_USE)
 			spw_pool_give(me, SPW_POOL_BLOCKS, idx);
 		spw_unlock(&b->lock);
 	}
 	atomic_store(&dead->removing, 0);
+	return true;
 }
 
-bool
-spw_block_is_linked(struct spw_me *me, uint32_t idx)
+uint32_t
+spw_block_linked(struct spw_me *me, uint32_t idx)
 {
 	const struct spw_block *b = &me->map->blocks[idx];
 	struct spw_key key = { b->file, b->file_gen, b->number };
+	uint32_t found = b->file == SPW_NONE ? SPW_NONE
+			 : spw_block_find(me, &key);
 
-	return b->file != SPW_NONE && spw_block_find(me, &key) == idx;
+	return found == idx || found == SPW_HELD ? found : SPW_NONE;
 }

@@ -6,6 +6,8 @@
 #include "shm/glance.h"
 #include "shm/lock.h"
 
+#define SPW_HELD	(SPW_NONE - 1)	/* no index: see lock.h, patience */
+
 struct spw_key {
 	uint32_t file, file_gen;
 	uint64_t number;
@@ -58,7 +60,9 @@ spw_block_call_up_spare(const struct spw_map *map, uint32_t idx)
 }
 
 /* The block's index, or SPW_NONE. Takes no lock in the common case: the
- * caller checks the key again, under the block's lock or by its version. */
+ * caller checks the key again, under the block's lock or by its version.
+ * SPW_HELD, like below, for those with patience only: somebody holds what it
+ * takes to know. */
 uint32_t spw_block_find(struct spw_me *me, const struct spw_key *key);
 
 /* The same at a glance: what is just being moved may be missed. */
@@ -76,6 +80,10 @@ uint32_t spw_block_lock_found(struct spw_me *me, const struct spw_key *key);
 /* Locks block number idx if it still has that key. */
 bool spw_block_lock_index(struct spw_me *me, uint32_t idx,
 			  const struct spw_key *key);
+
+/* The same for those with patience: its index, SPW_NONE or SPW_HELD. */
+uint32_t spw_block_lock_soon(struct spw_me *me, uint32_t idx,
+			     const struct spw_key *key);
 
 /* A change to a locked block: fill in after (a copy of the state), then
  * commit. With a scratch slot the bytes [from, to) are copied from there into
@@ -100,15 +108,17 @@ bool spw_block_is_sound(const struct spw_map *map,
 void spw_block_redo(struct spw_me *me, struct spw_lane *dead);
 
 /* Takes a locked block out of the index and frees it and its slot. The lock
- * is released. What was dirty is gone: for discards and clean blocks. */
-void spw_block_remove(struct spw_me *me, uint32_t idx);
+ * is released. What was dirty is gone: for discards and clean blocks. False,
+ * for those with patience only: it is as it was, and still locked. */
+bool spw_block_remove(struct spw_me *me, uint32_t idx);
 
-/* Completes the removal that a dead lane had begun. */
-void spw_block_finish_removal(struct spw_me *me, struct spw_lane *dead,
+/* Completes the removal that a dead lane had begun; false: not now. */
+bool spw_block_finish_removal(struct spw_me *me, struct spw_lane *dead,
 			      uint32_t dead_no);
 
-/* Whether the index leads to this very block. */
-bool spw_block_is_linked(struct spw_me *me, uint32_t idx);
+/* Whether the index leads to this very block: its index, SPW_NONE or
+ * SPW_HELD. */
+uint32_t spw_block_linked(struct spw_me *me, uint32_t idx);
 
 static inline void
 spw_block_mark(struct spw_map *map, uint32_t idx)	/* into the dirty map */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* failpoint.c -- dies where SPILLWAY_FAILPOINT says, in test builds only */
+/* failpoint.c -- dies or stops where SPILLWAY_FAILPOINT says, in test builds */
 #include "shm/failpoint.h"
 
 #ifdef SPW_FAILPOINTS
@@ -23,6 +23,7 @@ void
 spw_failpoint(const char *name)
 {
 	const char *want = atomic_load_explicit(&wanted, memory_order_relaxed);
+	char *action;
 	size_t n;
 
 	if (!want) {
@@ -35,7 +36,8 @@ spw_failpoint(const char *name)
 	n = strlen(name);
 	if (strncmp(want, name, n) || want[n] != ':')
 		return;
-	if (++passed == atoi(want + n + 1))
-		spw_sys_kill(spw_sys_getpid(), SIGKILL);
+	if (++passed == strtol(want + n + 1, &action, 10))
+		spw_sys_kill(spw_sys_getpid(),
+			     strcmp(action, ":stop") ? SIGKILL : SIGSTOP);
 }
 #endif

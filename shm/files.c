@@ -329,7 +329,10 @@ reap_if(struct spw_me *me, uint32_t file, uint32_t hindering_flags)
 	if (!spw_seg_has_fbucket(me->map, bucket))
 		return false;		/* a record without a file */
 	spw_guard_enter();
-	spw_lock(me, SPW_LOCK_FBUCKET, lock);
+	if (!spw_lock_soon(me, SPW_LOCK_FBUCKET, lock)) {
+		spw_guard_leave();
+		return false;		/* the drainer comes again */
+	}
 	flags = atomic_load(&f->flags);
 	/* One that is not found was replaced by another with its number. */
 	found = walk(me->map, bucket, &id) == file;

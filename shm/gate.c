@@ -24,7 +24,8 @@ see_to_it(struct spw_map *map)
 	return r < 0 && spw_gate_drain_here ? spw_gate_drain_here(map) : r;
 }
 
-static void
+/* False: there is one who lives, and we have no time to wait for him. */
+static bool
 wait_for_insiders(struct spw_me *me, uint32_t file)
 {
 	struct spw_map *map = me->map;
@@ -39,10 +40,13 @@ wait_for_insiders(struct spw_me *me, uint32_t file)
 			if (++spins < 100) {
 				spw_pause();
 			} else if (!spw_lane_adopt_if_dead(me, i)) {
+				if (me->patience)
+					return false;
 				spw_sys_sleep_us(POLL_US);
 			}
 		}
 	}
+	return true;
 }
 
 void
@@ -50,7 +54,7 @@ spw_gate_close(struct spw_me *me, uint32_t file)
 {
 	spw_guard_enter();
 	spw_lock(me, SPW_LOCK_GATE, &me->map->files[file].gate);
-	wait_for_insiders(me, file);
+	(void)wait_for_insiders(me, file);
 }
 
 bool
@@ -61,8 +65,10 @@ spw_gate_try_close(struct spw_me *me, uint32_t file)
 		spw_guard_leave();
 		return false;
 	}
-	wait_for_insiders(me, file);
-	return true;
+	if (wait_for_insiders(me, file))
+		return true;
+	spw_gate_open(me, file);
+	return false;
 }
 
 void
@@ -222,16 +228,20 @@ spw_gate_sync(struct spw_me *me, uint32_t file)
 	return r < 0 ? r : atomic_load(&f->sync_err);
 }
 
-static void
+static bool
 drop_one(struct spw_me *me, const struct spw_key *key)
 {
 	uint32_t idx = spw_block_lock_found(me, key);
 
-	if (idx != SPW_NONE)
-		spw_block_remove(me, idx);
+	if (idx >= SPW_HELD)
+		return idx == SPW_NONE;
+	if (spw_block_remove(me, idx))
+		return true;
+	spw_unlock(&me->map->blocks[idx].lock);
+	return false;
 }
 
-void
+bool
 spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first)
 {
 	struct spw_map *map = me->map;
@@ -246,16 +256,18 @@ spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first)
 	 * left by a writer that died before it set the size, need the scan. */
 	for (key.number = first; end > first && end - first < 256 &&
 	     key.number < end && atomic_load(&f->nblocks); key.number++)
-		drop_one(me, &key);
+		if (!drop_one(me, &key))
+			return false;
 	for (uint32_t i = 0; i < ready && atomic_load(&f->nblocks); i++) {
 		struct spw_key seen = spw_block_key(&map->blocks[i]);
 
 		if (seen.file == file && seen.file_gen == key.file_gen &&
 		    seen.number >= first &&
 		    atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) &
-		    SPW_IN_USE)
-			drop_one(me, &seen);
+		    SPW_IN_USE && !drop_one(me, &seen))
+			return false;
 	}
+	return true;
 }
 
 /* A block that is below and will be cut in two comes up, and counts from then
@@ -270,6 +282,8 @@ raise_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 		uint32_t idx = spw_block_lock_found(me, key);
 		struct spw_change change = { .scratch = SPW_NONE };
 
+		if (idx == SPW_HELD)
+			return -EAGAIN;
 		if (idx == SPW_NONE) {
 			r = spw_below_fetch(me, key, 1);
 			continue;
@@ -294,7 +308,7 @@ raise_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 	return r;
 }
 
-static void
+static bool
 cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 {
 	uint32_t idx = spw_block_lock_found(me, key);
@@ -302,8 +316,8 @@ cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 	struct spw_mask *mask;
 	struct spw_block *b;
 
-	if (idx == SPW_NONE)
-		return;
+	if (idx >= SPW_HELD)
+		return idx == SPW_NONE;
 	b = &me->map->blocks[idx];
 	change.after = b->state;
 	spw_ranges_cut(&change.after.dirty, &change.after.ndirty, at);
@@ -316,24 +330,29 @@ cut_block(struct spw_me *me, const struct spw_key *key, uint32_t at)
 		change.after.mask = SPW_NONE;
 	spw_block_commit(me, idx, &change);
 	spw_unlock(&b->lock);
+	return true;
 }
 
-void
+bool
 spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size)
 {
 	struct spw_file *f = &me->map->files[file];
 	uint32_t rest = size & (SPW_BLOCK_SIZE - 1);
 	struct spw_key key = { file, f->gen, size >> SPW_BLOCK_SHIFT };
 
-	if (rest && spw_below_any(f))
-		(void)raise_block(me, &key, rest);	/* else it is lost */
-	if (rest)
-		cut_block(me, &key, rest);
+	int r = rest && spw_below_any(f) ? raise_block(me, &key, rest) : 0;
+
+	if (me->patience && (r == -EAGAIN || r == -EINPROGRESS))
+		return false;		/* other errors: it is lost */
+	if (rest && !cut_block(me, &key, rest))
+		return false;
 	SPW_FAILPOINT("cut-block");
-	spw_gate_drop(me, file, key.number + (rest != 0));
+	if (!spw_gate_drop(me, file, key.number + (rest != 0)))
+		return false;
 	SPW_FAILPOINT("cut-dropped");
 	spw_file_note_low(f, size);
 	atomic_store(&f->size, size);
+	return true;
 }
 
 /* The block that the new end lies in, before anything is cut: if it is lost,
@@ -373,7 +392,7 @@ spw_gate_resize(struct spw_me *me, uint32_t file, uint64_t size,
 		r = truncate(arg);
 		SPW_FAILPOINT("cut-home");
 		if (r == 0)
-			spw_gate_cut(me, file, size);
+			(void)spw_gate_cut(me, file, size);
 		atomic_store(&f->cut, 0);
 	}
 	SPW_FAILPOINT("cut-done");

@@ -27,7 +27,8 @@ spw_gate_pass(struct spw_me *me, uint32_t file)
 /* Closes the gate and waits until nobody publishes in the file. The holder
  * may call the kernel, and may not pass gates. Signals stay deferred. */
 void spw_gate_close(struct spw_me *me, uint32_t file);
-bool spw_gate_try_close(struct spw_me *me, uint32_t file);	/* the drainer's */
+/* The drainer's; false: somebody else has it, or is inside. */
+bool spw_gate_try_close(struct spw_me *me, uint32_t file);
 void spw_gate_open(struct spw_me *me, uint32_t file);
 
 /* Keeps the drainer away from the file and waits for what it is writing
@@ -62,12 +63,13 @@ extern int (*spw_gate_need_drainer)(struct spw_map *map);
 extern int (*spw_gate_drain_here)(struct spw_map *map);
 
 /* Drops all blocks whose number is at least first. What is dirty there is
- * gone. Gate closed and drainer held, or nothing dirty. */
-void spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
+ * gone. Gate closed and drainer held, or nothing dirty. False, for those with
+ * patience only: not all, and it can be repeated. */
+bool spw_gate_drop(struct spw_me *me, uint32_t file, uint64_t first);
 
 /* Forgets everything at and after size, blocks and ranges; gate closed,
- * drainer held. Sets file.size. */
-void spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
+ * drainer held. Sets file.size, unless it returns false, as above. */
+bool spw_gate_cut(struct spw_me *me, uint32_t file, uint64_t size);
 
 /* Truncates: the kernel's part is truncate(arg), 0 or a negative errno; it
  * sets file.wtime to what home has then. Who dies in here has either not begun

@@ -79,19 +79,29 @@ mend_old_slot(struct spw_me *me, uint32_t *old, uint32_t dead_no)
 	*old = SPW_NONE;
 }
 
-/* Items the dead lane owned and had already published are in use. */
-static void
+/* Items the dead lane owned and had already published are in use. False: for
+ * one of them that cannot be told now. */
+static bool
 keep_linked(struct spw_me *me, uint32_t dead_no)
 {
 	struct spw_map *map = me->map;
 	uint32_t n = spw_seg_ready(map, SPW_POOL_BLOCKS);
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t linked;
+
 		if (atomic_load_explicit(&map->owners[SPW_POOL_BLOCKS][i],
-					 memory_order_relaxed) ==
-		    SPW_OWNER(dead_no) && spw_block_is_linked(me, i))
+					 memory_order_relaxed) !=
+		    SPW_OWNER(dead_no))
+			continue;
+		linked = spw_block_linked(me, i);
+		if (linked == SPW_HELD)
+			return false;
+		if (linked == i)
 			spw_pool_use(map, SPW_POOL_BLOCKS, i, 0);
+	}
 	spw_files_keep_linked(me, dead_no);
+	return true;
 }
 
 /* The lock a lane noted, if there can be one of that class there. */
@@ -136,6 +146,19 @@ held_lock(struct spw_map *map, struct spw_lane *dead, uint32_t dead_no,
 					atomic_load(&dead->held[class]));
 
 	return lock && spw_lock_owner(lock) == dead_no + 1 ? lock : NULL;
+}
+
+bool
+spw_lane_holds(struct spw_map *map, uint32_t lane_no)
+{
+	struct spw_lane *lane = &map->lanes[lane_no];
+
+	if (atomic_load(&lane->state) != SPW_LANE_USED)
+		return false;
+	for (int i = 0; i < SPW_LOCK_CLASSES; i++)
+		if (held_lock(map, lane, lane_no, i))
+			return true;
+	return atomic_load(&lane->inside);
 }
 
 static void
@@ -196,7 +219,8 @@ open_gate(struct spw_me *me, struct spw_lane *dead, uint32_t dead_no,
 }
 
 /* The caller holds the beacon. Every step may be repeated by a successor.
- * False: the lane's gate has to wait for the drainer. */
+ * False: the lane's gate has to wait for the drainer, or the drainer for
+ * somebody who lives. */
 static bool
 settle_estate(struct spw_me *me, uint32_t dead_no, bool at_rest)
 {
@@ -210,15 +234,16 @@ settle_estate(struct spw_me *me, uint32_t dead_no, bool at_rest)
 	SPW_FAILPOINT("adopt-redone");
 	mend_old_slot(me, &dead->redo.old_slot, dead_no);
 	mend_old_slot(me, &dead->redo.old_mask, dead_no);
-	if (atomic_load(&dead->removing))
-		spw_block_finish_removal(me, dead, dead_no);
+	if (!keep_linked(me, dead_no) ||
+	    (atomic_load(&dead->removing) &&
+	     !spw_block_finish_removal(me, dead, dead_no)))
+		return false;
 	finish_write(map, dead);
 	release_held(me, dead, dead_no, SPW_LOCK_APPEND,
 		     SPW_LOCK_CLASSES - 1);
 	SPW_FAILPOINT("adopt-released");
 	if (!open_gate(me, dead, dead_no, at_rest))
 		return false;
-	keep_linked(me, dead_no);
 	spw_pool_mend(me, dead, dead_no);
 	fold_counters(map, dead);
 	dead->nslots = dead->nblocks = 0;

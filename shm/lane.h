@@ -19,6 +19,9 @@ uint32_t spw_lane_count(const struct spw_map *map);	/* ever used */
 /* True when a thread held the lane and is gone. */
 bool spw_lane_is_dead(struct spw_map *map, uint32_t lane_no);
 
+/* Whether its thread is inside a file or holds a lock, at a glance. */
+bool spw_lane_holds(struct spw_map *map, uint32_t lane_no);
+
 /* Finishes a dead thread's work and frees its lane; false when it lives or
  * somebody else is at it. One that died in a truncation is left until the
  * drainer comes by, all locks but the file's gate open. */

@@ -103,7 +103,11 @@
  *
  * LOCK ORDER (enum spw_lock_class): ofd, append, gate, fbucket, block,
  * bucket. A thread holds one lock of a class at most.
- * The drainer never waits for a gate: its holder may be waiting for it.
+ * The drainer never waits for a gate: its holder may be waiting for it. Nor for
+ * anybody who is inside a file, nor long for any other lock: who has it may be
+ * stopped (lock.h). It leaves what is behind it for later and goes on. A block
+ * that was written, and whose lock is not to be had, counts as moving until it
+ * is; an estate that is not settled to its end is one still.
  */
 #ifndef SPW_SHM_LAYOUT_H
 #define SPW_SHM_LAYOUT_H
@@ -553,7 +557,7 @@ enum spw_drainer_host {
 /* Bytes of the segment file that processes lock (open-file-description
  * locks, which the kernel holds until the last I/O of a dead owner is over). */
 #define SPW_LOCK_BYTE_DRAINER	0
-#define SPW_LOCK_BYTE_GROW	1
+#define SPW_LOCK_BYTE_GROW	1	/* see begin_growth in seg.c */
 #define SPW_LOCK_BYTE_JOIN	2	/* joining and removing it */
 
 /* Owner words of pool items. */

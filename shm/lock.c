@@ -52,3 +52,41 @@ spw_lock_slow(struct spw_me *me, struct spw_lock *lock)
 	spw_sys_futex_wait((const _Atomic uint32_t *)&lock->word, owner,
 			   WAIT_MS);
 }
+
+static bool
+is_known(const struct spw_patience *p, const struct spw_lock *lock)
+{
+	uint64_t word = spw_lock_word(lock);
+
+	for (int i = 0; i < SPW_PATIENCE_KNOWN; i++)
+		if (p->known[i].lock == lock && p->known[i].word == word)
+			return true;
+	return false;
+}
+
+static void
+get_to_know(struct spw_patience *p, const struct spw_lock *lock)
+{
+	uint32_t i = p->next++ % SPW_PATIENCE_KNOWN;
+
+	p->known[i].lock = lock;
+	p->known[i].word = spw_lock_word(lock);
+}
+
+bool
+spw_lock_await(struct spw_me *me, enum spw_lock_class class,
+	       struct spw_lock *lock)
+{
+	int64_t since = me->patience ? spw_now_ms() : 0;
+
+	if (me->patience && is_known(me->patience, lock))
+		return false;
+	while (!spw_lock_try(me, class, lock)) {
+		spw_lock_slow(me, lock);
+		if (me->patience && spw_now_ms() - since > SPW_PATIENCE_MS) {
+			get_to_know(me->patience, lock);
+			return false;
+		}
+	}
+	return true;
+}

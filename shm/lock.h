@@ -7,8 +7,28 @@
 #include "shm/sys.h"
 #include "shm/util.h"
 
-/* Waits for the lock; adopts a dead owner's lane on the way. */
+/*
+ * The living may be stopped with a lock in their hands, and the drainer serves
+ * others as well: it waits for a lock only so long, and leaves what is behind
+ * it for later. A lock that was waited for in vain is known by its word, which
+ * changes when it is released: it is not waited for again until then.
+ */
+enum { SPW_PATIENCE_MS = 20, SPW_PATIENCE_KNOWN = 64 };
+
+struct spw_patience {
+	struct {
+		const struct spw_lock *lock;
+		uint64_t word;
+	} known[SPW_PATIENCE_KNOWN];
+	uint32_t next;			/* to be forgotten */
+};
+
+/* Waits a while for the lock; adopts a dead owner's lane on the way. */
 void spw_lock_slow(struct spw_me *me, struct spw_lock *lock);
+
+/* Waits for it and takes it. False: patience is at its end. */
+bool spw_lock_await(struct spw_me *me, enum spw_lock_class class,
+		    struct spw_lock *lock);
 
 static inline uint32_t
 spw_lock_owner(const struct spw_lock *lock)	/* lane + 1, or 0 */
@@ -54,6 +74,16 @@ spw_lock(struct spw_me *me, enum spw_lock_class class, struct spw_lock *lock)
 {
 	while (SPW_UNLIKELY(!spw_lock_try(me, class, lock)))
 		spw_lock_slow(me, lock);
+}
+
+/* The same for those who may have patience. False: it is held, perhaps by
+ * somebody who is stopped. True for all others. */
+static inline bool
+spw_lock_soon(struct spw_me *me, enum spw_lock_class class,
+	      struct spw_lock *lock)
+{
+	return SPW_LIKELY(spw_lock_try(me, class, lock)) ||
+	       spw_lock_await(me, class, lock);
 }
 
 static inline void

@@ -47,29 +47,42 @@ without_looking(uint32_t pid, int64_t err)
 	       spw_sys_kill((int)pid, 0) == -ESRCH ? 0 : SPW_PROC_UNREAD;
 }
 
-/* A first thread that ended is a zombie as long as others live: field 20 is
- * how many there are. */
-uint64_t
-spw_proc_start_time(uint32_t pid)
+enum { STAT_MAX = 512 };
+
+/* /proc/PID/stat; 0 or a negative errno. *ret_end: of field 2, or NULL. */
+static int64_t
+read_stat(uint32_t pid, char line[STAT_MAX], char **ret_end)
 {
-	char path[32], line[512];
+	char path[32];
 	struct spw_text t;
 	int64_t n;
-	char *p;
 	int fd;
 
 	spw_text_init(&t, path, sizeof(path));
 	spw_text_fmt(&t, "/proc/%u/stat", pid);
 	fd = spw_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
-		return without_looking(pid, fd);
-	n = spw_sys_read(fd, line, sizeof(line) - 1);
+		return fd;
+	n = spw_sys_read(fd, line, STAT_MAX - 1);
 	spw_sys_close(fd);
 	if (n < 0)
-		return without_looking(pid, n);
+		return n;
 	line[n] = '\0';
 	/* The name in parentheses may hold blanks; fields count from it. */
-	p = strrchr(line, ')');
+	*ret_end = strrchr(line, ')');
+	return 0;
+}
+
+/* A first thread that ended is a zombie as long as others live: field 20 is
+ * how many there are. */
+uint64_t
+spw_proc_start_time(uint32_t pid)
+{
+	char line[STAT_MAX], *p;
+	int64_t r = read_stat(pid, line, &p);
+
+	if (r < 0)
+		return without_looking(pid, r);
 	if (!p || p[1] == '\0' || p[2] == 'X' ||
 	    (p[2] == 'Z' && field_of(p, 20) <= 1))
 		return 0;		/* gone, or a zombie: writes no more */
@@ -311,6 +324,18 @@ lives(const struct spw_map *map, uint32_t proc, uint64_t *populated)
 	found = spw_proc_start_time(pid);
 	/* start 0: claimed a moment ago, or died while claiming. */
 	return found && (!start || found == start || found == SPW_PROC_UNREAD);
+}
+
+uint32_t
+spw_proc_stopped(const struct spw_map *map, uint32_t proc)
+{
+	const struct spw_proc *p = &map->procs[proc];
+	uint32_t pid = atomic_load(&p->pid);
+	char line[STAT_MAX], *end;
+
+	return pid && p->pidns == spw_pidns_own() &&
+	       read_stat(pid, line, &end) == 0 && end && end[1] &&
+	       (end[2] == 'T' || end[2] == 't') ? pid : 0;
 }
 
 bool

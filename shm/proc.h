@@ -30,6 +30,10 @@ int spw_proc_set_fd(struct spw_me *me, uint32_t proc, int fd,
 /* Gives back everything the record holds and frees it. */
 void spw_proc_release(struct spw_me *me, uint32_t proc);
 
+/* Its pid if it is stopped, by a signal or who traces it; else, or where that
+ * is not shown, 0. */
+uint32_t spw_proc_stopped(const struct spw_map *map, uint32_t proc);
+
 /* True while the process lives. One of another pid namespace lives for as long
  * as that is known to, or may, have processes. */
 bool spw_proc_is_alive(const struct spw_map *map, uint32_t proc);

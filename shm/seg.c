@@ -26,6 +26,7 @@ enum {
 	FILES_MIN = 1024, FILES_MAX = 65536,
 	SLOTS_MIN = 256,		/* 1 MiB: SPW_RAM_MIN */
 	GROW_MAX = 16384,		/* items at once: 64 MiB of slots */
+	GROW_PATIENCE_MS = 20, GROW_LOOK_US = 200,
 	CHUNKS_MIN = 64, CHUNKS_MAX = 1 << 23,
 	DECISIONS = 512, DECISIONS_MAX = 1 << 16,
 	PART_MIN = 1024,		/* buckets: a page of them */
@@ -371,6 +372,17 @@ reserve(const struct spw_map *map, int fd, enum spw_pool_id pool,
 	return r;
 }
 
+/* Somebody else may be at it: see begin_growth. */
+static void
+raise_ready(struct spw_map *map, enum spw_pool_id pool, uint32_t to)
+{
+	_Atomic uint32_t *ready = &map->seg->pools[pool].ready;
+	uint32_t now = atomic_load(ready);
+
+	while (now < to && !atomic_compare_exchange_weak(ready, &now, to))
+		;
+}
+
 /* Word by word, the count first: who dies here wastes 64 items at most. */
 static void
 announce(struct spw_map *map, enum spw_pool_id pool, uint32_t from,
@@ -384,7 +396,7 @@ announce(struct spw_map *map, enum spw_pool_id pool, uint32_t from,
 		uint32_t next = SPW_MIN(from / 64 * 64 + 64, end);
 		uint64_t items = UINT64_MAX >> (64 - (next - from));
 
-		atomic_store(&map->seg->pools[pool].ready, next);
+		raise_ready(map, pool, next);
 		atomic_fetch_or(&map->bits[pool][from / 64],
 				items << from % 64);
 		from = next;
@@ -566,16 +578,26 @@ next_step(const struct spw_map *map, enum spw_pool_id pool, uint32_t ready)
 	return SPW_MIN(n, map->counts[pool] - ready);
 }
 
-/* A handler that ran meanwhile is no reason to give up. */
+/* Locked by us, so that not all who need more do the same at once. Who has it
+ * may be stopped, and everybody needs more: after a while we do it as well. A
+ * bit that is set once more costs its finder an attempt. Only a lane cannot be
+ * made twice. A handler that ran meanwhile is no reason to give up. */
 static int
-begin_growth(const struct spw_map *map)
+begin_growth(const struct spw_map *map, enum spw_pool_id pool)
 {
+	int64_t until = spw_now_ms() + GROW_PATIENCE_MS;
+	bool once = pool == SPW_POOL_LANES;
 	int fd;
 
-	do
-		fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_GROW, true);
-	while (fd == -EINTR);
-	return fd;
+	for (;;) {
+		fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_GROW, once);
+		if (fd != -EINTR && fd != -EAGAIN)
+			return fd;
+		if (!once && spw_now_ms() > until)
+			return open_again(map);
+		if (!once)
+			spw_sys_sleep_us(GROW_LOOK_US);
+	}
 }
 
 struct growth {
@@ -596,7 +618,7 @@ grow(void *arg)
 
 	if (had >= count)
 		return -ENOSPC;
-	fd = begin_growth(map);
+	fd = begin_growth(map, pool);
 	if (fd < 0)
 		return fd;
 	ready = atomic_load(&map->seg->pools[pool].ready);

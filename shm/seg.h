@@ -47,6 +47,8 @@ struct spw_estate {			/* a dead lane that a thread adopts */
 	const struct spw_estate *next;
 };
 
+struct spw_patience;
+
 struct spw_me {				/* a thread in a segment */
 	struct spw_map *map;
 	struct spw_lane *lane;
@@ -55,6 +57,8 @@ struct spw_me {				/* a thread in a segment */
 	int64_t looked;			/* when for a drainer, ns */
 	uint32_t last;			/* block that it locked last, or any */
 	struct spw_spin spin;		/* while a tier answers */
+	struct spw_patience *patience;	/* NULL: it waits for the living for
+					 * as long as it takes; see lock.h */
 };
 
 enum spw_seg_made {			/* what has memory from the beginning */

@@ -250,7 +250,7 @@ audit_block(struct spw_me *me, uint32_t i, uint32_t *uses)
 				spw_lock_owner(&b->lock));
 	if (!(atomic_load(&map->owners[SPW_POOL_BLOCKS][i]) & SPW_IN_USE))
 		return true;
-	if (!spw_block_is_linked(me, i))
+	if (spw_block_linked(me, i) != i)
 		return complain("block in use is not in the index:", i,
 				b->file);
 	if (b->state.nmoving || b->state.moving_slot != SPW_NONE)

@@ -6,9 +6,11 @@
  *        deny
  *
  * ERROR is one of the table below (EPERM if none is given), or KILL. Without
- * arguments it lists the names. "none" is a name as well.
+ * arguments it lists the names. "none" is a name as well, and so is "segment":
+ * openat with the flags that Spillway opens a segment with.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -46,10 +48,38 @@ static const struct { const char *name; unsigned action; } errors[] = {
 	{ "EPERM", SECCOMP_RET_ERRNO | EPERM },
 	{ "EACCES", SECCOMP_RET_ERRNO | EACCES },
 	{ "ENOSYS", SECCOMP_RET_ERRNO | ENOSYS },
+	{ "ENFILE", SECCOMP_RET_ERRNO | ENFILE },
 	{ "KILL", SECCOMP_RET_KILL_PROCESS },
 };
 
 enum { ERRORS = sizeof(errors) / sizeof(*errors) };
+
+static int
+install(struct sock_filter *code, size_t n)
+{
+	struct sock_fprog program = { (unsigned short)n, code };
+
+	/* Not by prctl, which may be forbidden by now. */
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+static int
+forbid_segment(unsigned action)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			 O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return install(code, sizeof(code) / sizeof(*code));
+}
 
 static int
 forbid(int nr, unsigned action)
@@ -61,10 +91,8 @@ forbid(int nr, unsigned action)
 		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { sizeof(code) / sizeof(*code), code };
 
-	/* Not by prctl, which may be forbidden by now. */
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	return install(code, sizeof(code) / sizeof(*code));
 }
 
 static unsigned
@@ -86,6 +114,8 @@ deny(char *word)
 	if (error)
 		*error++ = '\0';
 	action = action_of(error);
+	if (action && !strcmp(word, "segment"))
+		return forbid_segment(action) < 0 ? 77 : 0;
 	for (int i = 0; action && i < CALLS; i++)
 		if (!strcmp(calls[i].name, word))
 			return forbid(calls[i].nr, action) < 0 ? 77 : 0;

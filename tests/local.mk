@@ -422,6 +422,7 @@ tests_scripts = \
 	tests/twin-fake-clock.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
+	tests/twin-file-table.sh \
 	tests/twin-filtered.sh \
 	tests/twin-foreign.sh \
 	tests/twin-fork-threads.sh \
@@ -457,6 +458,7 @@ tests_scripts = \
 	tests/twin-stat-others.sh \
 	tests/twin-stat.sh \
 	tests/twin-stdio.sh \
+	tests/twin-stopped.sh \
 	tests/twin-threads.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-time-order.sh \
@@ -518,6 +520,7 @@ tests_helpers = \
 	tests/spawn-forms \
 	tests/stat-forms \
 	tests/stdio-forms \
+	tests/stopped \
 	tests/thread-forms \
 	tests/tier-faults \
 	tests/tier-steps \
@@ -638,6 +641,7 @@ tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
+tests_stopped_LDADD =
 tests_tracer_LDADD =
 tests_two_jobs_LDADD =
 

@@ -7,6 +7,8 @@
 #include "planner/drain.h"
 #include "planner/losses.h"
 #include "shm/gate.h"
+#include "shm/glance.h"
+#include "shm/proc.h"
 #include "shm/util.h"
 
 enum {
@@ -32,6 +34,22 @@ spw_homing_begin(struct spw_homing *h, struct spw_map *map, const char *what,
 	return spw_asks_make(map, all, &h->asks);
 }
 
+/* The pid of one who may hold what has to go home; 0: nobody. */
+static uint32_t
+find_stopped(struct spw_map *map)
+{
+	uint32_t pid = 0;
+
+	for (uint32_t i = 0; !pid && i < spw_lane_count(map); i++) {
+		uint32_t proc = spw_glance32(&map->lanes[i].proc);
+
+		if (proc < spw_seg_ready(map, SPW_POOL_PROCS) &&
+		    spw_lane_holds(map, i))
+			pid = spw_proc_stopped(map, proc);
+	}
+	return pid;
+}
+
 static void
 look(struct spw_homing *h, int64_t now)
 {
@@ -42,6 +60,7 @@ look(struct spw_homing *h, int64_t now)
 	spw_drainer_left(h->map, &left);
 	if (!h->all)
 		left.bytes -= left.keeps;
+	h->progress.stopped = find_stopped(h->map);
 	spw_progress_show(&h->progress, left.bytes);
 	if (left.bytes < h->least) {
 		h->least = left.bytes;

@@ -93,6 +93,9 @@ put_line(const struct spw_progress *p, uint64_t left, double now)
 		fprintf(stderr, "  %s/s  ETA %.0f s",
 			spw_show_size((uint64_t)rate, c),
 			(double)left / rate);
+	if (p->stopped)
+		fprintf(stderr, "  waits for process %u, which is stopped",
+			p->stopped);
 	fputs(p->tty ? "\033[K" : "\n", stderr);
 	fflush(stderr);
 }

@@ -33,6 +33,7 @@ struct spw_progress {
 	uint64_t total;			/* the most that was ever left */
 	double began, shown;		/* spw_show_clock */
 	bool tty, quiet, on_screen;
+	uint32_t stopped;		/* a process that is waited for, or 0 */
 };
 
 void spw_progress_begin(struct spw_progress *p, const char *what, bool quiet);
