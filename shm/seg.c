@@ -780,8 +780,10 @@ spw_seg_create(const struct spw_seg_request *req, struct spw_map *ret_map)
 			spw_sys_munmap(map.base, map.fixed.size);
 	}
 	spw_sys_close(fd);
-	if (r == 0)
+	if (r == 0) {
+		SPW_FAILPOINT("seg-linked");
 		*ret_map = map;
+	}
 	return r;
 }
 

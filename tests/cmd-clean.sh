@@ -72,6 +72,26 @@ find "$scratch/disk" "$shm_dir" -type f | sort | diff files - ||
 	fail "not what it was before"
 [ ! -e "$scratch/disk/$user/old.1" ] || fail "the share is left"
 
+# So does one whose maker died before he joined it; a maker who was only slow
+# makes another.
+make_one=("$spillway" run --job made -- sh -c 'echo >made')
+status=0
+{ SPILLWAY_FAILPOINT=seg-linked:1 "${make_one[@]}" || status=$?; } 2>/dev/null
+if [ $status = 137 ]; then
+	clean -n >out
+	grep -q '^segment .*/made.seg: nothing in it' out || fail "$(cat out)"
+	clean -y >out
+	SPILLWAY_FAILPOINT=seg-linked:1:stop "${make_one[@]}" &
+	until [[ $(ps -o stat= $!) = T* ]]; do sleep 0.01; done
+	clean -y >out
+	grep -q '^segment .*/made.seg' out || fail "$(cat out)"
+	kill -CONT $!
+	wait $! || fail "ended with $?"
+	[ -e made ] || fail "did not run"
+fi
+find "$scratch/disk" "$shm_dir" -type f | sort | diff files - ||
+	fail "not what it was before"
+
 # By name, and given up in so many words.
 clean -n --force synced >out
 grep -q '^share synced\..* 292 KiB not home, given up' out ||

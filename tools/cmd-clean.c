@@ -71,11 +71,12 @@ may_go(const struct request *req, const char *job, bool needed)
 }
 
 /* An old one from before the last boot is lost with its memory, or needed by
- * nobody who could read it. */
+ * nobody who could read it. One whose maker has yet to join it is missed by
+ * him, and made again. */
 static bool
 is_abandoned(const struct spw_segment *s)
 {
-	return s->state == SPW_SEGMENT_DEAD ||
+	return s->state == SPW_SEGMENT_DEAD || s->state == SPW_SEGMENT_NEW ||
 	       s->state == SPW_SEGMENT_UNREADABLE;
 }
 
