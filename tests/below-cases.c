@@ -20,7 +20,7 @@
 #include "shm/gate.h"
 #include "tests/guarded.h"
 
-enum { SECONDS = 60, ROUNDS = 300, CHUNK = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE };
+enum { SECONDS = 300, ROUNDS = 300, CHUNK = SPW_CHUNK_BLOCKS * SPW_BLOCK_SIZE };
 
 enum order { NOTHING, SPILL, HOME, MEANWHILE, TIDY, REST, RESTART, LEAVE };
 

@@ -16,10 +16,7 @@ timeout 60 "$spillway" run --job tiers --include "$mount" \
 	"$top_builddir/tests/tier-steps" write:a:1:0:32M:1M \
 	"call:$scratch/now" close:a >"$scratch/out" 2>"$scratch/err" &
 run=$!
-for ((i = 0; i < 200; i++)); do
-	[ ! -e "$scratch/now" ] || break
-	sleep 0.05
-done
+until [ -e "$scratch/now" ] || ! kill -0 $run 2>/dev/null; do sleep 0.05; done
 for ((i = 0; i < 200; i++)); do	# figures are renewed four times a second
 	sleep 0.3
 	"$spillway" status --json tiers >"$scratch/json"
