@@ -21,6 +21,7 @@ tests_units = \
 	tests/tier-clean \
 	tests/tier-conformance \
 	tests/tier-damage \
+	tests/tier-missing \
 	tests/tier-pmem \
 	tests/unit-advisor \
 	tests/unit-analyze \
@@ -73,6 +74,11 @@ tests_tier_damage_SOURCES = \
 	tests/tier-damage.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_missing_SOURCES = \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h \
+	tests/tier-missing.c
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
@@ -374,6 +380,7 @@ tests_scripts = \
 	tests/recover-killed.sh \
 	tests/recover-left.sh \
 	tests/recover-memory.sh \
+	tests/recover-missing.sh \
 	tests/recover-moved.sh \
 	tests/recover-refused.sh \
 	tests/recover-newer.sh \
