@@ -286,6 +286,7 @@ tests_scripts = \
 	tests/below-thread.sh \
 	tests/below-tier-faults.sh \
 	tests/cmd-at-exit-agent.sh \
+	tests/cmd-claimed.sh \
 	tests/cmd-clean.sh \
 	tests/cmd-drain-timeout.sh \
 	tests/cmd-fsck.sh \
