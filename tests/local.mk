@@ -285,6 +285,7 @@ tests_scripts = \
 	tests/below-sync-often.sh \
 	tests/below-thread.sh \
 	tests/below-tier-faults.sh \
+	tests/below-tier-quota.sh \
 	tests/cmd-at-exit-agent.sh \
 	tests/cmd-claimed.sh \
 	tests/cmd-clean.sh \
