@@ -67,6 +67,8 @@ unload(struct spw_drainer *d, struct spw_task *task)
 {
 	struct spw_load *l = (struct spw_load *)task;
 	struct spw_chunk *c = &d->map->chunks[l->chunk];
+	uint32_t held = spw_store_of(d, l->chunk, l->bit);
+	bool promised = held && d->store->held[held].promised;
 
 	SPW_FAILPOINT("bring-written");
 	if (l->began)
@@ -79,7 +81,7 @@ unload(struct spw_drainer *d, struct spw_task *task)
 		atomic_fetch_add(&d->map->seg->bytes_home, l->len);
 		d->homes[l->file].retry_at = 0;
 		spw_file_heal(&d->map->files[l->file]);
-		d->homes[l->file].unsynced = true;
+		d->homes[l->file].unsynced |= !promised;
 	} else if (l->unreadable) {
 		lose(d, l);
 	} else {

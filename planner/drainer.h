@@ -43,6 +43,7 @@ struct spw_home {			/* a file's home, held open */
 	uint64_t logged_size;		/* of the file, in its last object */
 	uint64_t note;			/* what it says itself: see notes.c */
 	bool unsynced;			/* has bytes that no promise covers */
+	bool loose;			/* and some older than all objects */
 	bool named;			/* its name is durable */
 	bool dropped;			/* objects of it, not durably yet */
 	bool doubtful;			/* objects may be older than home, or
@@ -276,6 +277,9 @@ int spw_sync_home(struct spw_drainer *d, uint32_t file, int fd,
 /* Puts what is not home into durable tiers, if that was asked for: no promise
  * to a program, but what `recover` finds when memory is gone. */
 void spw_sync_save(struct spw_drainer *d);
+
+/* Called before bytes of a file are copied, for an object. */
+void spw_sync_age(struct spw_drainer *d, uint32_t file);
 
 /* Copies what is only in memory of the files that are kept. */
 void spw_sync_keep(struct spw_drainer *d);

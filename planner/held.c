@@ -354,6 +354,17 @@ spw_store_lose(struct spw_drainer *d, uint32_t chunk,
 }
 
 bool
+spw_store_is_sending(const struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_store *s = d->store;
+
+	for (uint32_t i = 0; i < s->ndown; i++)
+		if (s->down[i].busy && s->down[i].file == file)
+			return true;
+	return false;
+}
+
+bool
 spw_store_has_promised(struct spw_drainer *d, uint32_t file, uint64_t seq)
 {
 	struct spw_store *s = d->store;

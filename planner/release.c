@@ -269,7 +269,7 @@ release_promised(struct spw_drainer *d, uint32_t file, uint64_t seq)
 
 	if (r < 0)
 		return r;
-	h->unsynced = h->refused = false;
+	h->unsynced = h->loose = h->refused = false;
 	SPW_FAILPOINT("sync-release");
 	h->dropped = let_go(d, file, seq, h->dropped ||
 			    d->store->inherited) < 0;

@@ -136,7 +136,8 @@ found(void *arg, const struct spw_tier_found *f)
 		return -ENOMEM;
 	*o = (struct spw_replay_object){
 		.place = f->place, .len = f->len, .tier = l->tier,
-		.err = f->err, .file = SPW_REPLAY_UNKNOWN,
+		.err = f->err, .missing = f->missing,
+		.file = SPW_REPLAY_UNKNOWN,
 	};
 	l->r->damaged |= f->err != 0;
 	if (f->err && f->where)

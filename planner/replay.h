@@ -34,6 +34,7 @@ struct spw_replay_object {
 	int err;			/* 0, or why it cannot be read */
 	bool old;			/* its file has it */
 	bool gone;
+	bool missing;			/* rather than damaged */
 	char *where;			/* of a damaged one */
 };
 

@@ -152,12 +152,14 @@ static uint32_t
 send_row(struct spw_drainer *d, const struct spw_candidate *c, uint32_t n,
 	 uint32_t *ret_went, bool *ret_full)
 {
-	struct spw_down *down = spw_store_begin(d, false);
 	struct spw_candidate at = row_start(d, *c);
 	uint64_t chunk = c->key.number / SPW_CHUNK_BLOCKS, length = 0;
 	struct spw_block_state state;
+	struct spw_down *down;
 	uint32_t i = 0, went;
 
+	spw_sync_age(d, c->key.file);
+	down = spw_store_begin(d, false);
 	*ret_full = !down;
 	if (!down)
 		return 0;

@@ -413,7 +413,7 @@ take_cut(struct spw_drainer *d, uint32_t file)
 
 	if (!low)
 		return UINT64_MAX;
-	if (h->named && !h->unsynced &&
+	if (h->named && !h->unsynced && !h->loose &&
 	    !(atomic_load(&d->map->files[file].flags) & SPW_FILE_TOUCHED))
 		return low - 1;
 	if (d->store->of_file[file] || d->store->partial)

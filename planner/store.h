@@ -251,6 +251,9 @@ bool spw_store_refer(struct spw_drainer *d, uint32_t chunk, uint32_t bit,
 		     uint32_t held);
 void spw_store_lapse(struct spw_drainer *d, uint32_t held);
 
+/* Whether one of the file is on its way, or was when its tier stalled. */
+bool spw_store_is_sending(const struct spw_drainer *d, uint32_t file);
+
 /* Where a block is: an object, 0: nowhere. */
 uint32_t spw_store_of(struct spw_drainer *d, uint32_t chunk, uint32_t bit);
 /* Blocks of the file are below and no object that is known has them: it is in

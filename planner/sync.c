@@ -123,6 +123,22 @@ is_doubtful(struct spw_drainer *d, uint32_t file)
 		 atomic_load(&f->flags) & SPW_FILE_TOUCHED));
 }
 
+/* Before bytes of the file are copied. As long as there is no object, none is
+ * older than what the kernel has changed: home is to be synced for it, but it
+ * casts no doubt on those that are made now. */
+void
+spw_sync_age(struct spw_drainer *d, uint32_t file)
+{
+	_Atomic uint32_t *flags = &d->map->files[file].flags;
+
+	if (!(atomic_load(flags) & SPW_FILE_TOUCHED) ||
+	    d->store->of_file[file] || d->store->partial ||
+	    spw_store_is_sending(d, file))
+		return;
+	spw_home_of(d, file)->loose = true;
+	atomic_fetch_and(flags, ~(uint32_t)SPW_FILE_TOUCHED);
+}
+
 static void
 tell(struct spw_map *map, uint32_t file, uint32_t ticket, int err)
 {
@@ -379,11 +395,11 @@ sync_home(struct spw_drainer *d, uint32_t file)
 	/* Before the change there were no objects, so none is older. */
 	touched = atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_TOUCHED) &
 		  SPW_FILE_TOUCHED;
-	if (!touched && !h->unsynced && h->named)
+	if (!touched && !h->unsynced && !h->loose && h->named)
 		return 0;
 	r = spw_sync_home(d, file, fd, !d->store->of_file[file], &was_cut);
 	if (r == 0) {
-		h->unsynced = false;
+		h->unsynced = h->loose = false;
 		h->named = true;
 	} else if (touched) {
 		spw_file_flag(f, SPW_FILE_TOUCHED);
@@ -578,6 +594,7 @@ choose_unsettled(struct spw_drainer *d)
 		    atomic_load(&map->files[i].flags) & SPW_FILE_UNLINKED)
 			continue;
 		d->sync_errs[i] = 0;
+		spw_sync_age(d, i);
 		if (is_doubtful(d, i))
 			all = false;
 		else

@@ -27,8 +27,8 @@ crash()
 	done
 }
 
-crash bb $(points bb)
-crash nvme $(points nvme)
+crash bb $(points bb) $(points roll)
+crash nvme $(points nvme) $(points roll)
 SPILLWAY_IO=threads crash nvme
 
 # Two of the points are passed where libpmem sees persistent memory.

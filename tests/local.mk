@@ -21,6 +21,7 @@ tests_units = \
 	tests/tier-clean \
 	tests/tier-conformance \
 	tests/tier-damage \
+	tests/tier-missing \
 	tests/tier-pmem \
 	tests/unit-advisor \
 	tests/unit-analyze \
@@ -73,6 +74,11 @@ tests_tier_damage_SOURCES = \
 	tests/tier-damage.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_missing_SOURCES = \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h \
+	tests/tier-missing.c
 tests_tier_conformance_SOURCES = \
 	tests/guarded.h \
 	tests/tier-conformance.c
@@ -279,7 +285,9 @@ tests_scripts = \
 	tests/below-sync-often.sh \
 	tests/below-thread.sh \
 	tests/below-tier-faults.sh \
+	tests/below-tier-quota.sh \
 	tests/cmd-at-exit-agent.sh \
+	tests/cmd-claimed.sh \
 	tests/cmd-clean.sh \
 	tests/cmd-drain-timeout.sh \
 	tests/cmd-fsck.sh \
@@ -374,6 +382,7 @@ tests_scripts = \
 	tests/recover-killed.sh \
 	tests/recover-left.sh \
 	tests/recover-memory.sh \
+	tests/recover-missing.sh \
 	tests/recover-moved.sh \
 	tests/recover-refused.sh \
 	tests/recover-newer.sh \

@@ -27,19 +27,25 @@ static struct spw_packer *packer;
 static void *made, *got, *raw_bytes;
 
 static struct spw_tier *
-open_share(bool look_only)
+open_as(bool create, bool look_only)
 {
 	struct spw_tier_setup setup = {
 		.place = place,
 		.owner = "damaged",
 		.capacity = CAPACITY,
-		.create = true,
+		.create = create,
 		.look_only = look_only,
 	};
 	struct spw_tier *t;
 
 	CHECK(ops->open(&setup, &t) == 0);
 	return t;
+}
+
+static struct spw_tier *
+open_share(bool look_only)
+{
+	return open_as(!look_only, look_only);
 }
 
 static uint32_t
@@ -199,13 +205,11 @@ check_flipped(uint64_t seq, size_t at)
 	flip(at);
 }
 
-/* Each byte of a head counts, and each byte of the data. */
 static void
-test_flips(void)
+fill_and_close(void)
 {
 	struct spw_tier *t = open_share(false);
-	uint64_t seq, chance = 1;
-	size_t at;
+	uint64_t seq;
 
 	for (seq = 1; seq <= OBJECTS; seq++)
 		(void)put(t, seq);
@@ -213,6 +217,16 @@ test_flips(void)
 	CHECK(ops->close(t, false) == 0);
 	look_again();
 	CHECK(wholes == OBJECTS && !told);
+}
+
+/* Each byte of a head counts, and each byte of the data. */
+static void
+test_flips(void)
+{
+	uint64_t seq, chance = 1;
+	size_t at;
+
+	fill_and_close();
 	for (seq = 1; seq <= OBJECTS; seq += 2) {
 		locate(seq);
 		for (at = 0; at < 192; at += at < 16 ? 1 : 11)
@@ -223,6 +237,108 @@ test_flips(void)
 	}
 	look_again();
 	CHECK(wholes == OBJECTS && !told);
+}
+
+/* Each block of the file that holds an object, one after the other, is full
+ * of zeros. What is whole then is whole; the others are told of. */
+static void
+check_zeroed(off_t at, uint8_t *block, size_t n)
+{
+	static const uint8_t zeros[4096];
+	int fd = open(where.path, O_RDWR);
+
+	CHECK(fd >= 0);
+	CHECK(pread(fd, block, n, at) == (ssize_t)n);
+	if (memcmp(block, zeros, n)) {
+		CHECK(pwrite(fd, zeros, n, at) == (ssize_t)n);
+		look_again();
+		CHECK(wholes == OBJECTS || told);
+		CHECK(pwrite(fd, block, n, at) == (ssize_t)n);
+	}
+	close(fd);
+}
+
+static void
+test_zeroed(void)
+{
+	static uint8_t block[4096];
+	struct stat st;
+	uint64_t seq;
+	off_t at;
+	size_t n;
+
+	fill_and_close();
+	for (seq = 1; seq <= OBJECTS; seq += 2) {
+		locate(seq);
+		CHECK(stat(where.path, &st) == 0);
+		for (at = 0; at < st.st_size && at < 4 << 20; at += (off_t)n) {
+			n = (size_t)SPW_MIN(st.st_size - at, 4096);
+			check_zeroed(at, block, n);
+		}
+	}
+	look_again();
+	CHECK(wholes == OBJECTS && !told);
+}
+
+/* Something else has the name of a file: the rest can be read, by who looks,
+ * and by who recovers. */
+static void
+make_link(const char *path)
+{
+	CHECK(symlink("/etc/passwd", path) == 0);
+}
+
+static void
+make_directory(const char *path)
+{
+	CHECK(mkdir(path, 0700) == 0);
+}
+
+static void
+make_pipe(const char *path)
+{
+	CHECK(mkfifo(path, 0600) == 0);
+}
+
+static void
+make_empty(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	CHECK(fd >= 0);
+	close(fd);
+}
+
+static void
+check_replaced(void (*make)(const char *path))
+{
+	char kept[PATH_MAX + 8];
+	struct spw_tier *t;
+	unsigned rest;
+
+	(void)snprintf(kept, sizeof(kept), "%s.kept", where.path);
+	CHECK(rename(where.path, kept) == 0);
+	make(where.path);
+	look_again();
+	rest = wholes;
+	CHECK(!share[3].whole && told);
+	t = open_as(false, false);
+	CHECK(look(t) == 0 && wholes == rest && told);
+	CHECK(ops->close(t, false) == 0);
+	CHECK(remove(where.path) == 0 && rename(kept, where.path) == 0);
+	look_again();
+	CHECK(wholes == OBJECTS && !told);
+}
+
+static void
+test_replaced(void)
+{
+	fill_and_close();
+	locate(3);
+	check_replaced(make_link);
+	check_replaced(make_directory);
+	check_replaced(make_pipe);
+	check_replaced(make_empty);
 }
 
 static void
@@ -413,10 +529,24 @@ test_unopened(void)
 	CHECK(ops->close(t, true) == 0);
 }
 
+static bool
+is_to_be_had(void)
+{
+	char *dir = kit_directory(".");
+	struct spw_tier *t;
+	int r = kit_open(kind, dir, "x", CAPACITY, &t);
+
+	CHECK(r == 0 || r == -ELIBACC);
+	if (r == 0)
+		CHECK(ops->close(t, true) == 0);
+	kit_remove(dir);
+	return r == 0;
+}
+
 int
 main(void)
 {
-	static const char *const kinds[] = { "nvme", "bb" };
+	static const char *const kinds[] = { "nvme", "bb", "pmem" };
 	size_t i;
 
 	CHECK(spw_packer_new(&packer) == 0);
@@ -427,12 +557,17 @@ main(void)
 		kind = kinds[i];
 		ops = spw_tier_by_kind(kind);
 		CHECK(ops);
+		if (!is_to_be_had())
+			continue;
 		run("flipped bytes", test_flips);
+		run("zeros", test_zeroed);
+		run("replaced", test_replaced);
 		run("torn", test_torn);
 		run("cut", test_cut);
 		run("removed", test_removed);
 		run("removed early", test_removed_early);
-		run("not to be opened", test_unopened);
+		if (strcmp(kind, "pmem"))	/* has them open */
+			run("not to be opened", test_unopened);
 	}
 	return 0;
 }

@@ -208,6 +208,48 @@ test_damaged_slot(void)
 	CHECK(!t->ops->close(t, true));
 }
 
+/* A slot that was used is never all zero again: not one in the middle, and not
+ * the last one. */
+static void
+check_zeroed_slot(size_t slot)
+{
+	static const char zeros[sizeof(struct spw_pmem_slot)];
+	struct spw_tier *t = open_share("zero", 1 << 20);
+	struct kit_count c;
+	size_t i, len;
+	uint64_t gone;
+	int fd;
+
+	for (i = 0; i < 4; i++)
+		gone = put(t, i, 3000, &len);
+	CHECK(!t->ops->sync(t));
+	CHECK(!t->ops->drop(t, gone) && !t->ops->sync(t));
+	CHECK(!t->ops->close(t, false));
+	fd = open_log("zero", O_WRONLY);
+	CHECK(pwrite(fd, zeros, sizeof(zeros), SPW_PMEM_SLOTS_AT +
+		     (off_t)(slot * sizeof(zeros))) == sizeof(zeros));
+	close(fd);
+	t = open_share("zero", 1 << 20);
+	c = kit_count(t);
+	CHECK(c.whole == (slot < 3 ? 2 : 3) && c.bad == 1);
+	CHECK(!t->ops->drop(t, (uint64_t)1 << 48 |
+			    (uint64_t)(slot + 1) << 24));
+	CHECK(!t->ops->sync(t) && !t->ops->close(t, false));
+	t = open_share("zero", 1 << 20);
+	c = kit_count(t);
+	CHECK(c.whole == (slot < 3 ? 2 : 3) && c.bad == 0);
+	(void)put(t, 7, 3000, &len);	/* it is well again */
+	CHECK(!t->ops->close(t, true));
+}
+
+static void
+test_zeroed_slot(void)
+{
+	check_zeroed_slot(0);
+	check_zeroed_slot(1);
+	check_zeroed_slot(3);
+}
+
 /* An older object in the place of the one that the slot was written for. */
 static void
 test_other_object(void)
@@ -392,6 +434,7 @@ test_all(void)
 	test_stale_place();
 	test_cleaning();
 	test_damaged_slot();
+	test_zeroed_slot();
 	test_other_object();
 	test_mark();
 	test_damaged_file();

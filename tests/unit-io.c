@@ -5,7 +5,7 @@
  * usage: unit-io [WAY]
  *
  * Everything runs by both ways, each once more with writes that come back
- * short. WAY is what the way that is tried first must turn out to be.
+ * short, and by rings that have too few entries. WAY is what the way that is tried first must turn out to be.
  */
 
 #include <dirent.h>
@@ -117,6 +117,40 @@ test_many(void)
 	CHECK(only(SPW_IO_READ, fd, back, off, 1, false) == -ENODATA);
 	CHECK(only(SPW_IO_READ, fd, back, 1, off, false) == -ENODATA);
 	CHECK(only(SPW_IO_FDATASYNC, fd, NULL, 0, 0, false) == 0);
+}
+
+/* More end at once than there is room for completions. */
+static void
+test_overflow(void)
+{
+	static struct spw_io ios[SPW_RING_DEPTH];
+	struct spw_io *io;
+	unsigned i, round;
+	int in[2];
+
+	CHECK(pipe(in) == 0);
+	for (round = 0; round < 20; round++) {
+		memset(back, 0, SPW_RING_DEPTH);
+		for (i = 0; i < SPW_RING_DEPTH; i++) {
+			ios[i] = (struct spw_io) {
+				.kind = SPW_IO_READ, .fd = in[0],
+				.buf = back + i, .len = 1, .user = &ios[i],
+			};
+			CHECK(spw_ring_submit(ring, &ios[i]) == 0);
+		}
+		memset(back + ROOM, 'x', SPW_RING_DEPTH);
+		CHECK(write(in[1], back + ROOM, SPW_RING_DEPTH) ==
+		      SPW_RING_DEPTH);
+		for (i = 0; i < SPW_RING_DEPTH; i++) {
+			io = spw_ring_reap(ring, true);
+			CHECK(io && io->user == io && io->err == 0);
+			CHECK(*(uint8_t *)io->buf == 'x');
+			io->user = NULL;
+		}
+		CHECK(!spw_ring_reap(ring, false));
+	}
+	close(in[0]);
+	close(in[1]);
 }
 
 static void
@@ -369,7 +403,9 @@ run(bool threads, size_t at_once)
 	test_limit();
 	if (strcmp(spw_ring_way(ring), "io_uring"))
 		test_threads();
-	else if (at_once > 8192)
+	else
+		test_overflow();
+	if (!strcmp(spw_ring_way(ring), "io_uring") && at_once > 8192)
 		test_cut_link();
 	test_buffers();
 	test_calls();
@@ -403,6 +439,9 @@ main(int argc, char **argv)
 		run(i, 1 << 30);
 		run(i, 4096);
 	}
+	spw_io_entries = spw_io_completions = 4;
+	run(false, 1 << 30);
+	run(false, 4096);
 	free(model);
 	free(back);
 	return 0;

@@ -11,7 +11,7 @@
 #include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "tiers/crew.h"
-#include "tiers/share.h"
+#include "tiers/roll.h"
 
 /*
  *	<share>/EEEEEEEE-CCCCCCCC.new		being written
@@ -28,8 +28,14 @@
  *	directory. Their descriptors are kept open until then, since an error
  *	of write-back is told to those who had the file open. Beyond HELD of
  *	them a put waits for the disk by itself.
- * drop	removes the name at once. The bytes count as used until sync, because
- *	a loss of power may bring them back.
+ * drop	removes the name at once if no sync has seen it. If one has, it is in
+ *	the roll (roll.h), and the name goes with the next sync, when the disk
+ *	knows that it is to go: else it would be missed after a loss of power.
+ *	The bytes count as used until then.
+ *
+ * The roll is written after each sync, and synced beside the files when there
+ * are drops, or once a second: what was put in the last second before a loss of
+ * power is not missed.
  *
  * After a failed fsync nobody knows what of a file is on the disk, and the
  * kernel will not say it again. We do: sync fails until the object is dropped.
@@ -63,6 +69,8 @@ struct task {				/* a transfer under way */
 struct bb {
 	struct spw_tier tier;
 	struct spw_share share;
+	struct spw_roll *roll;
+	struct spw_job call;		/* syncs it */
 	struct spw_crew *crew;
 	struct spw_tier_space space;
 	uint64_t dropped;		/* bytes, until sync */
@@ -82,6 +90,12 @@ name_of(uint64_t place, const char *suffix, char ret_name[NAME])
 {
 	(void)snprintf(ret_name, NAME, "%08x-%08x%s",
 		       (unsigned)(place >> 32), (unsigned)place, suffix);
+}
+
+static void
+name_whole(uint64_t place, char ret_name[NAME])
+{
+	name_of(place, whole, ret_name);
 }
 
 static bool
@@ -125,10 +139,14 @@ count_file(void *arg, const char *name)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	t->space.used += (uint64_t)st.st_size;
-	if (is_whole) {
+	if (is_whole && spw_roll_is_left(t->roll, place)) {
+		t->dropped += (uint64_t)st.st_size;
+	} else if (is_whole) {
 		t->space.live += (uint64_t)st.st_size;
-		t->inherited = t->names_changed = true;
+		t->inherited = true;
+		spw_roll_expect(t->roll, place);
 	}
+	t->names_changed |= is_whole;
 	return 0;
 }
 
@@ -139,7 +157,8 @@ remove_file(void *arg, const char *name)
 	uint64_t place;
 	int r;
 
-	if (!place_of(name, whole, &place) && !place_of(name, fresh, &place))
+	if (!place_of(name, whole, &place) && !place_of(name, fresh, &place) &&
+	    !spw_roll_is("bb", name))
 		return 0;
 	r = spw_share_unlink(share, name);
 	return r == -ENOENT ? 0 : r;
@@ -154,12 +173,14 @@ look_through(struct bb *t)
 
 	if (t->share.gone && !t->share.look_only)
 		r = spw_share_clear(&t->share, "bb", remove_file, &t->share);
+	if (r == 0)
+		r = spw_roll_open(&t->share, "bb", name_whole, &t->roll);
 	scan.sweep = !t->share.look_only && !t->share.unlocked;
 	while (r == 0 && scan.met) {
 		if (getrandom(&epoch, sizeof(epoch), 0) != sizeof(epoch))
 			return -EIO;
 		t->last = (uint64_t)epoch << 32;
-		t->space.used = t->space.live = 0;
+		t->space.used = t->space.live = t->dropped = 0;
 		scan.met = false;
 		r = spw_share_each(&t->share, count_file, &scan);
 	}
@@ -314,6 +335,7 @@ settle_put(struct bb *t, struct task *k)
 		return;
 	}
 	t->space.live += k->x->len;
+	spw_roll_expect(t->roll, k->x->place);
 	if (k->hold)
 		t->held[t->nheld++] = (struct held){ .place = k->x->place,
 						     .fd = k->fd };
@@ -387,6 +409,39 @@ let_go(struct bb *t)
 	return r;
 }
 
+static void
+sync_roll(struct spw_job *job)
+{
+	spw_roll_sync(((struct bb *)((char *)job -
+				     offsetof(struct bb, call)))->roll);
+}
+
+static void
+sync_held_and_roll(struct bb *t)
+{
+	bool call = spw_roll_left(t->roll) || spw_roll_is_due(t->roll);
+
+	t->call = (struct spw_job){ .run = sync_roll, .alone = true };
+	if (call && (!t->nheld || spw_crew_give(t->crew, &t->call) < 0)) {
+		sync_roll(&t->call);
+		call = false;
+	}
+	sync_all_held(t);
+	if (call)
+		spw_crew_wait(t->crew, &t->call);
+}
+
+/* The roll knows that it goes. */
+static void
+remove_left(void *arg, uint64_t place)
+{
+	const struct bb *t = arg;
+	char name[NAME];
+
+	name_of(place, whole, name);
+	(void)spw_share_unlink(&t->share, name);	/* gone is fine */
+}
+
 static int
 sync_file(void *arg, const char *name)
 {
@@ -415,14 +470,19 @@ bb_sync(struct spw_tier *tier)
 	t->inherited = false;
 	if (t->lost)
 		return t->lost;
-	sync_all_held(t);
+	sync_held_and_roll(t);
 	r = let_go(t);
+	if (r == 0)
+		spw_roll_part(t->roll, remove_left, t);
+	SPW_FAILPOINT("bb-parted");
 	if (r == 0 && t->names_changed)
 		r = spw_share_sync(&t->share);
 	if (r == 0)
 		r = spw_share_find(&t->share, "bb");
 	if (r < 0)
 		return r;
+	SPW_FAILPOINT("bb-synced");
+	spw_roll_confirm(t->roll);
 	t->names_changed = false;
 	t->space.used -= t->dropped;
 	t->dropped = 0;
@@ -454,8 +514,12 @@ bb_drop(struct spw_tier *tier, uint64_t place)
 		return -EROFS;
 	name_of(place, whole, name);
 	r = spw_sys_fstatat(t->share.dir, name, &st, AT_SYMLINK_NOFOLLOW);
-	if (r == 0)
+	if (r == 0 && spw_roll_is_left(t->roll, place))
+		return -ENOENT;
+	if (r == 0 && !spw_roll_leave(t->roll, place))
 		r = spw_share_unlink(&t->share, name);
+	if (r == -ENOENT && spw_roll_strike(t->roll, place))
+		return 0;		/* it was missing */
 	if (r == -ENOENT && !spw_share_is_there(&t->share, "bb"))
 		r = -ESTALE;
 	if (r < 0)
@@ -513,7 +577,8 @@ list_file(void *arg, const char *name)
 	struct spw_tier_found f = { .err = 0 };
 	int fd, r;
 
-	if (!place_of(name, whole, &f.place))
+	if (!place_of(name, whole, &f.place) ||
+	    spw_roll_is_left(l->t->roll, f.place))
 		return 0;
 	fd = spw_share_open_file(&l->t->share, name, O_RDONLY);
 	if (fd == -EPERM)
@@ -536,7 +601,7 @@ bb_list(struct spw_tier *tier,
 	if (!l.t->share.gone)
 		r = spw_share_each(&l.t->share, list_file, &l);
 	free(l.head.buf);
-	return r;
+	return r || l.t->share.gone ? r : spw_roll_list(l.t->roll, seen, arg);
 }
 
 static void
@@ -570,6 +635,9 @@ bb_close(struct spw_tier *tier, bool discard)
 		spw_sys_close(t->held[--t->nheld].fd);
 	if (discard)
 		r = spw_share_discard(&t->share, "bb", remove_file, &t->share);
+	else
+		spw_roll_sync(t->roll);
+	spw_roll_close(t->roll);
 	spw_share_close(&t->share);
 	free(t);
 	return r;

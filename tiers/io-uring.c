@@ -3,8 +3,9 @@
 
 /*
  * At most SPW_RING_DEPTH requests are under way, each with two entries (write
- * and fdatasync), so neither queue can fill up. Where the kernel says so all
- * the same, completions are taken in and the call is made again.
+ * and fdatasync), so neither queue fills up. Where one does all the same, what
+ * finds no entry waits for the next call, and completions that find no room
+ * are kept by the kernel, which takes nothing new until some were taken in.
  *
  * A write and its fdatasync are linked. A short write breaks the link; then
  * the rest and a new fdatasync go down together.
@@ -23,8 +24,7 @@
 #include "tiers/io-way.h"
 
 enum {
-	ENTRIES = 4 * SPW_RING_DEPTH,
-	COMPLETIONS = 2 * ENTRIES,
+	EACH = 2,			/* entries, at most */
 	WORKERS = 4,			/* threads of the kernel's, for us */
 	PAUSE_US = 500,
 	IS_SYNC = 1,			/* in user_data, beside the pointer */
@@ -32,11 +32,11 @@ enum {
 
 struct uring {
 	struct io_uring ring;
-	struct spw_io_queue done;
+	struct spw_io_queue done, waiting;
 	bool fixed;			/* the pool is registered */
 	int calls;			/* eventfd, or negative */
 	uint64_t ncalls;		/* read from it */
-	bool listens, called;
+	bool listens, armed, called;
 };
 
 static int
@@ -53,10 +53,10 @@ init_queues(struct io_uring *ring)
 	for (i = 0; i < sizeof(tries) / sizeof(*tries); i++) {
 		struct io_uring_params p = {
 			.flags = tries[i] | IORING_SETUP_CQSIZE,
-			.cq_entries = COMPLETIONS,
+			.cq_entries = spw_io_completions,
 		};
 
-		err = io_uring_queue_init_params(ENTRIES, ring, &p);
+		err = io_uring_queue_init_params(spw_io_entries, ring, &p);
 		if (err != -EINVAL)
 			break;
 	}
@@ -74,15 +74,17 @@ register_pool(struct io_uring *ring, uint8_t *pool)
 	return io_uring_register_buffers(ring, &all, 1) == 0;
 }
 
-/* There always is an entry: see the top. */
 static void
 arm(struct uring *u)
 {
 	struct io_uring_sqe *sqe;
 
-	if (!u->listens)
+	if (!u->listens || u->armed)
 		return;
 	sqe = io_uring_get_sqe(&u->ring);
+	if (!sqe)
+		return;
+	u->armed = true;
 	io_uring_prep_read(sqe, u->calls, &u->ncalls, sizeof(u->ncalls), 0);
 	io_uring_sqe_set_data64(sqe, 0);
 }
@@ -92,8 +94,8 @@ static void
 hear(struct uring *u, int res)
 {
 	u->listens = res >= 0 || res == -EINTR || res == -EAGAIN;
+	u->armed = false;
 	u->called = true;
-	arm(u);
 }
 
 static int
@@ -120,7 +122,6 @@ open_uring(struct spw_ring *r)
 	u->calls = (int)spw_syscall(SYS_eventfd2, 0, EFD_CLOEXEC, 0, 0, 0,
 				    0);
 	u->listens = u->calls >= 0;
-	arm(u);
 	r->mine = u;
 	return 0;
 }
@@ -157,7 +158,8 @@ queue_move(const struct spw_ring *r, struct io_uring_sqe *sqe,
 	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
 }
 
-/* What is left of a request. There always is an entry: see the top. */
+/* What is left of a request; there are entries for it. A link ends with what
+ * is handed over at once, so both go together. */
 static void
 queue_rest(struct spw_ring *r, struct spw_io *io)
 {
@@ -201,7 +203,7 @@ note(struct spw_ring *r, uint64_t data, int res)
 			io->synced == spw_io_wants_sync(io)))
 		spw_io_push(&u->done, io);
 	else
-		queue_rest(r, io);
+		spw_io_push(&u->waiting, io);
 }
 
 static void
@@ -222,6 +224,16 @@ take_in(struct spw_ring *r)
 	}
 }
 
+static void
+queue_waiting(struct spw_ring *r)
+{
+	struct uring *u = r->mine;
+
+	arm(u);
+	while (u->waiting.first && io_uring_sq_space_left(&u->ring) >= EACH)
+		queue_rest(r, spw_io_pop(&u->waiting));
+}
+
 /* Hands over what is queued and lets completions in; waits for one. */
 static void
 enter(struct spw_ring *r, bool wait)
@@ -229,6 +241,7 @@ enter(struct spw_ring *r, bool wait)
 	struct uring *u = r->mine;
 	int err;
 
+	queue_waiting(r);
 	if (wait)
 		err = io_uring_submit_and_wait(&u->ring, 1);
 	else
@@ -241,7 +254,7 @@ enter(struct spw_ring *r, bool wait)
 static void
 submit_uring(struct spw_ring *r, struct spw_io *io)
 {
-	queue_rest(r, io);
+	spw_io_push(&((struct uring *)r->mine)->waiting, io);
 	enter(r, false);
 }
 

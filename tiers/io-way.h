@@ -46,6 +46,18 @@ extern size_t spw_io_at_once;
 enum { spw_io_at_once = 1 << 30 };
 #endif
 
+/* How many a ring of the kernel's takes at once, and how many of its
+ * completions there is room for: enough for all; a test sets fewer. */
+enum { SPW_IO_ENTRIES = 4 * SPW_RING_DEPTH };
+#ifdef SPW_FAILPOINTS
+extern unsigned spw_io_entries, spw_io_completions;
+#else
+enum {
+	spw_io_entries = SPW_IO_ENTRIES,
+	spw_io_completions = 2 * SPW_IO_ENTRIES,
+};
+#endif
+
 /* Bytes moved, or a negative errno, by the system call for a read or write.
  * Notes what is done. False: there is more to do. */
 bool spw_io_moved(struct spw_io *io, int64_t result);

@@ -13,6 +13,8 @@
 
 #ifdef SPW_FAILPOINTS
 size_t spw_io_at_once = 1 << 30;
+unsigned spw_io_entries = SPW_IO_ENTRIES;
+unsigned spw_io_completions = 2 * SPW_IO_ENTRIES;
 #endif
 
 bool

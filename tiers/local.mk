@@ -57,6 +57,8 @@ tiers_sources = \
 	tiers/pmem-log.h \
 	tiers/pmem.c \
 	tiers/pmem.h \
+	tiers/roll.c \
+	tiers/roll.h \
 	tiers/share.c \
 	tiers/share.h \
 	tiers/thread.c \

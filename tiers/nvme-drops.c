@@ -32,21 +32,6 @@ static_assert(sizeof(struct note) == 32, "stored");
 enum { NOTES = SPW_NVME_DROPS / sizeof(struct note) };
 
 static uint32_t
-boot_number(void)
-{
-	int fd = spw_sys_open("/proc/sys/kernel/random/boot_id",
-			      O_RDONLY | O_CLOEXEC, 0);
-	char id[64];
-	int64_t n = 0;
-
-	if (fd >= 0) {
-		n = spw_sys_read(fd, id, sizeof(id));
-		spw_sys_close(fd);
-	}
-	return spw_crc32c(0, id, n > 0 ? (size_t)n : 0);
-}
-
-static uint32_t
 sum(const struct note *note)
 {
 	return spw_crc32c(0, note, offsetof(struct note, crc));
@@ -112,7 +97,7 @@ spw_nvme_read_drops(struct spw_nvme *t)
 	bool look_only = t->share.look_only;
 	int r;
 
-	t->boot = boot_number();
+	t->boot = spw_share_boot();
 	t->drops = open_notes(&t->share);
 	if (t->drops < 0)
 		return look_only ? 0 : t->drops;

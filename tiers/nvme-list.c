@@ -333,7 +333,7 @@ spw_nvme_list(struct spw_tier *tier,
 	for (i = 0; i < t->nlogs && r == 0; i++)
 		if (t->logs[i])
 			r = walk(t, t->logs[i], t->logs[i]->size, pass_on, &l);
-	return r;
+	return r ? r : spw_roll_list(t->roll, seen, arg);
 }
 
 struct measure {

@@ -26,6 +26,12 @@ spw_log_name(uint32_t no, char ret_name[SPW_LOG_NAME])
 	(void)snprintf(ret_name, SPW_LOG_NAME, "nvme-%08x.log", no);
 }
 
+void
+spw_log_name_at(uint64_t place, char ret_name[SPW_LOG_NAME])
+{
+	spw_log_name((uint32_t)(place >> 32), ret_name);
+}
+
 static void
 name_fresh(uint32_t no, char ret_name[SPW_LOG_NAME])
 {
@@ -365,12 +371,20 @@ spw_log_free(struct spw_nvme *t, struct spw_log *log)
 	free(log);
 }
 
+void
+spw_log_strike(struct spw_nvme *t, const struct spw_log *log)
+{
+	(void)spw_roll_strike(t->roll, spw_nvme_place(log, 0));
+}
+
 int
 spw_log_remove(struct spw_nvme *t, struct spw_log *log)
 {
 	char name[SPW_LOG_NAME];
 	int r;
 
+	spw_log_strike(t, log);
+	spw_roll_sync(t->roll);
 	spw_log_name(log->no, name);
 	r = spw_share_unlink(&t->share, name);
 	if (r < 0 && r != -ENOENT)
@@ -452,8 +466,9 @@ spw_log_create(struct spw_nvme *t, uint64_t size, struct spw_log **ret_log)
 		return -ENOMEM;
 	log->fd = -1;
 	log->size = size;
-	while (log->no < t->nlogs && t->logs[log->no])
-		log->no++;
+	while ((log->no < t->nlogs && t->logs[log->no]) ||
+	       spw_roll_has(t->roll, spw_nvme_place(log, 0)))
+		log->no++;		/* what is missing is not made anew */
 	if (t->open >= OPEN_MAX)
 		close_one(t);
 	name_fresh(log->no, fresh);
@@ -468,6 +483,7 @@ spw_log_create(struct spw_nvme *t, uint64_t size, struct spw_log **ret_log)
 		(void)spw_log_remove(t, log);
 		return r;
 	}
+	spw_roll_expect(t->roll, spw_nvme_place(log, 0));
 	t->names = true;
 	*ret_log = log;
 	return 0;

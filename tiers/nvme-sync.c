@@ -307,16 +307,27 @@ count(const struct spw_nvme *t, bool free_ones)
 	return n;
 }
 
+static bool
+is_spare(const struct spw_nvme *t, const struct spw_log *log)
+{
+	return log && spw_log_is_free(log) && log != t->current;
+}
+
 static void
 shrink(struct spw_nvme *t)
 {
 	unsigned all = count(t, false), spare = count(t, true), i;
+	unsigned first = t->nlogs;
 
 	for (i = t->nlogs; i-- && spare > FREE_KEPT + all / 8; )
-		if (t->logs[i] && spw_log_is_free(t->logs[i]) &&
-		    t->logs[i] != t->current &&
-		    spw_log_remove(t, t->logs[i]) == 0)
+		if (is_spare(t, t->logs[i])) {
+			spw_log_strike(t, t->logs[i]);
+			first = i;
 			spare--;
+		}
+	for (i = t->nlogs; i-- > first; )	/* the disk is waited for once */
+		if (is_spare(t, t->logs[i]))
+			(void)spw_log_remove(t, t->logs[i]);
 }
 
 /* Files that failed and have nothing alive go, as a whole. */
@@ -359,11 +370,18 @@ forget_synced(struct spw_nvme *t)
 static int
 sync_names(struct spw_nvme *t)
 {
-	int r = t->names ? spw_share_sync(&t->share) : 0;
+	int r;
 
-	if (r == 0)
-		t->names = false;
-	return r;
+	if (!t->names)
+		return 0;
+	r = spw_share_sync(&t->share);
+	if (r < 0)
+		return r;
+	t->names = false;
+	SPW_FAILPOINT("nvme-names");
+	spw_roll_confirm(t->roll);
+	spw_roll_sync(t->roll);
+	return 0;
 }
 
 /* Drops wait until every put before them is safe. */

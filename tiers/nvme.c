@@ -355,6 +355,10 @@ spw_nvme_drop(struct spw_tier *tier, uint64_t place)
 
 	if (t->share.look_only)
 		return -EROFS;
+	if (!log && spw_roll_strike(t->roll, place)) {
+		t->names = true;	/* for the roll */
+		return 0;
+	}
 	if (log && !o)
 		return drop_damaged(t, log, offset);
 	if (!o || o->state != SPW_LOG_LIVE)
@@ -528,7 +532,7 @@ remove_one(void *arg, const char *name)
 	uint32_t no;
 
 	if (!spw_log_number(name, &no) && !spw_log_is_fresh(name) &&
-	    !spw_nvme_is_drops(name))
+	    !spw_nvme_is_drops(name) && !spw_roll_is("nvme", name))
 		return 0;
 	return spw_share_unlink(&t->share, name);
 }
@@ -552,6 +556,20 @@ scan(struct spw_nvme *t, struct spw_log *log,
 	return spw_log_scan(t, log);
 }
 
+static void
+call_roll(struct spw_nvme *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->nlogs; i++)
+		if (t->logs[i] && !spw_roll_has(t->roll,
+					spw_nvme_place(t->logs[i], 0))) {
+			spw_roll_expect(t->roll,
+					spw_nvme_place(t->logs[i], 0));
+			t->names = true;
+		}
+}
+
 static int
 load_all(struct spw_nvme *t, const struct spw_tier_setup *setup)
 {
@@ -567,7 +585,11 @@ load_all(struct spw_nvme *t, const struct spw_tier_setup *setup)
 	if (r == 0)
 		r = spw_share_each(&t->share, load_one, t);
 	if (r == 0)
+		r = spw_roll_open(&t->share, "nvme", spw_log_name_at,
+				  &t->roll);
+	if (r == 0)
 		r = spw_nvme_read_drops(t);
+	call_roll(t);
 	for (i = 0; i < t->nlogs && r == 0; i++)
 		if (t->logs[i])
 			r = scan(t, t->logs[i], setup);
@@ -580,10 +602,12 @@ set_sizes(struct spw_nvme *t, uint64_t capacity)
 	uint64_t size = capacity / SHARE_OF_FILE;
 
 	t->capacity = capacity;
-	t->total = SPW_SHARE_DIRS + SPW_NVME_DROPS;
 	size -= size % SPW_LOG_BLOCK;
 	t->log_size = SPW_MIN(SPW_MAX(size, (uint64_t)FILE_MIN),
 			      (uint64_t)SPW_LOG_SIZE);
+	t->total = SPW_SHARE_DIRS + SPW_NVME_DROPS +
+		   spw_round_up(capacity / t->log_size * SPW_ROLL_RECORD + 1,
+				SPW_LOG_BLOCK);
 	t->reserve = size >= FILE_MIN ? t->log_size : 0;
 }
 
@@ -595,6 +619,7 @@ release(struct spw_nvme *t)
 	for (i = 0; i < t->nlogs; i++)
 		spw_log_free(t, t->logs[i]);
 	free(t->logs);
+	spw_roll_close(t->roll);
 	if (t->drops >= 0)
 		spw_sys_close(t->drops);
 	spw_ring_free(t->ring);

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "tiers/io.h"
+#include "tiers/roll.h"
 #include "tiers/share.h"
 #include "tiers/tier.h"
 
@@ -31,6 +32,9 @@
  * Drops go to disk after the puts before them; until then they are noted in
  * nvme.drops, which outlives us but not the machine. A file that has nothing alive
  * begins its next life with the sync that makes its last drop durable.
+ *
+ * nvme.roll tells which files there are (roll.h). A file is in it when a sync
+ * has made its name durable, and out of it before its name goes.
  */
 enum {
 	SPW_LOG_BLOCK = 4096,
@@ -123,6 +127,7 @@ struct spw_nvme {
 	bool closing;			/* heads are to tell all */
 	bool keeps;			/* what is damaged, whatever it was */
 	bool names;			/* files were made since the last sync */
+	struct spw_roll *roll;
 	int drops;			/* descriptor */
 	uint32_t boot, noted;		/* drops, since the last sync */
 	uint64_t capacity, total;	/* total: what all files take */
@@ -162,6 +167,7 @@ void spw_log_disguise(const struct spw_log *log, void *buf, uint64_t at,
 
 /* nvme-log.c: the files. */
 void spw_log_name(uint32_t no, char ret_name[SPW_LOG_NAME]);
+void spw_log_name_at(uint64_t place, char ret_name[SPW_LOG_NAME]);
 bool spw_log_number(const char *name, uint32_t *ret_no);
 bool spw_log_is_fresh(const char *name);	/* it is being made */
 int spw_log_load(struct spw_nvme *t, uint32_t no);
@@ -169,6 +175,8 @@ int spw_log_load(struct spw_nvme *t, uint32_t no);
 int spw_log_load_strange(struct spw_nvme *t, uint32_t no);
 int spw_log_create(struct spw_nvme *t, uint64_t size, struct spw_log **ret_log);
 int spw_log_remove(struct spw_nvme *t, struct spw_log *log);
+/* It is not in the roll any more; remove waits for the disk to know. */
+void spw_log_strike(struct spw_nvme *t, const struct spw_log *log);
 void spw_log_free(struct spw_nvme *t, struct spw_log *log);
 int spw_log_fd(struct spw_nvme *t, struct spw_log *log);
 int spw_log_add(struct spw_log *log, uint64_t offset, uint64_t len,

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- *	head	64 bytes; the mark at SPW_PMEM_MARK_AT; then nothing up to
- *		SPW_PMEM_SLOTS_AT
+ *	head	64 bytes; the mark at SPW_PMEM_MARK_AT and the reach after it;
+ *		then nothing up to SPW_PMEM_SLOTS_AT
  *	slots	nslots of them, each of 64 bytes: a line of the cache
  *	data	objects from data_at on, each at a multiple of 64
  *
@@ -24,11 +24,18 @@
  * it, nobody knows whether all of the object came to the disk before power
  * went, and the checksums of its blocks have to tell. The mark itself may be
  * late by one: only what is two above it was certainly not synced.
+ *
+ * Slots are used from the first one on, and none is zero again once it was
+ * used: a free one keeps all but its state. The reach says how many were used
+ * for certain. One of these that is all zero was damaged. It is written after
+ * the slot, or with the mark; 0, from older releases, says nothing.
  */
 #define SPW_PMEM_MAGIC		"\211SPWPMM\n"	/* 8 bytes */
 #define SPW_PMEM_VERSION	1
 #define SPW_PMEM_UNIT		64u
 #define SPW_PMEM_MARK_AT	64u		/* 8 bytes */
+#define SPW_PMEM_REACH_AT	72u		/* 8 bytes: the number, and the
+						 * CRC32C of that above it */
 #define SPW_PMEM_SLOTS_AT	4096u
 #define SPW_PMEM_PER_SLOT	2048u		/* bytes of a file */
 #define SPW_PMEM_SLOTS_MOST	((1u << 24) - 2)

@@ -140,5 +140,5 @@ spw_pmem_list(struct spw_tier *tier,
 		r = list_log(&l, l.t->logs[i]);
 	free(l.piece);
 	free(l.head.buf);
-	return r;
+	return r ? r : spw_roll_list(l.t->roll, seen, arg);
 }

@@ -109,6 +109,12 @@ state_of(const struct spw_pmem_slot *s)
 	       spw_crc32c(0, &s->at, sizeof(*s) - sizeof(s->state));
 }
 
+static uint64_t
+reach_word(uint32_t reach)
+{
+	return reach | (uint64_t)spw_crc32c(0, &reach, sizeof(reach)) << 32;
+}
+
 /* Opening. */
 
 static void
@@ -261,6 +267,19 @@ is_head(const struct spw_pmem_head *h, uint32_t number)
 	       slots_end <= h->data_at;
 }
 
+/* Neither is in the sum of the head: what is not there says nothing. */
+static void
+read_marks(struct spw_pmem_log *l)
+{
+	uint64_t word[2] = { 0, 0 };
+
+	if (spw_share_read(l->fd, word, sizeof(word), SPW_PMEM_MARK_AT) < 0)
+		return;
+	l->mark = word[0];
+	if (word[1] == reach_word((uint32_t)word[1]))
+		l->reach = l->noted = SPW_MIN((uint32_t)word[1], l->nslots);
+}
+
 static int
 read_head(struct spw_pmem_log *l)
 {
@@ -279,17 +298,16 @@ read_head(struct spw_pmem_log *l)
 	l->size = h.size;
 	l->nslots = h.nslots;
 	l->data_at = h.data_at;
-	if (spw_share_read(l->fd, &l->mark, sizeof(l->mark),
-			   SPW_PMEM_MARK_AT) < 0)
-		l->mark = 0;
+	read_marks(l);
 	return 0;
 }
 
 static int
-check_slot(const struct spw_pmem_log *l, const struct spw_pmem_slot *s)
+check_slot(const struct spw_pmem_log *l, uint32_t slot,
+	   const struct spw_pmem_slot *s)
 {
 	if (!s->state)
-		return -ENOENT;
+		return s->at || slot >= l->noted ? -ENOENT : -EBADMSG;
 	return s->state == state_of(s) && s->at % SPW_PMEM_UNIT == 0 &&
 	       s->at >= l->data_at && s->at <= l->size &&
 	       s->len <= l->size - s->at ? 0 : -EBADMSG;
@@ -299,8 +317,10 @@ static void
 note_slot(struct spw_pmem_log *l, uint32_t i, const struct spw_pmem_slot *s,
 	  struct spw_extent *used, size_t *nused)
 {
-	int r = check_slot(l, s);
+	int r = check_slot(l, i, s);
 
+	if (s->at)
+		l->reach = SPW_MAX(l->reach, i + 1);
 	if (r == -ENOENT)
 		return;
 	l->taken[i / 64] |= UINT64_C(1) << i % 64;
@@ -452,6 +472,18 @@ write_object(struct spw_pmem_log *l, uint32_t slot, const void *buf,
 	return r < 0 ? r : store_slot(l, slot, s);
 }
 
+/* Elsewhere it waits for the sync that makes the slot durable. */
+static void
+note_reach(struct spw_pmem_log *l, uint32_t slot)
+{
+	if (slot < l->reach)
+		return;
+	l->reach = slot + 1;
+	if (l->real && store_word(l, SPW_PMEM_REACH_AT,
+				  reach_word(l->reach)) == 0)
+		l->noted = l->reach;
+}
+
 int
 spw_pmem_log_put(struct spw_pmem_log *l, const void *buf, size_t len,
 		 uint64_t below, uint32_t *ret_slot, uint32_t *ret_gen)
@@ -476,6 +508,7 @@ spw_pmem_log_put(struct spw_pmem_log *l, const void *buf, size_t len,
 		return r;
 	}
 	SPW_FAILPOINT("pmem-put");
+	note_reach(l, slot);
 	l->taken[slot / 64] |= UINT64_C(1) << slot % 64;
 	l->nlive++;
 	l->live += len;
@@ -493,7 +526,7 @@ spw_pmem_log_slot(struct spw_pmem_log *l, uint32_t slot,
 	if (slot >= l->nslots)
 		return -ENOENT;
 	r = spw_share_read(l->fd, ret_slot, sizeof(*ret_slot), slot_at(slot));
-	return r < 0 ? -EBADMSG : check_slot(l, ret_slot);
+	return r < 0 ? -EBADMSG : check_slot(l, slot, ret_slot);
 }
 
 int
@@ -504,6 +537,10 @@ spw_pmem_log_clear(struct spw_pmem_log *l, uint32_t slot,
 
 	if (!l->base || is_cut(l))	/* then not through the mapping */
 		l->real = l->is_pmem = false;
+	if (!was)			/* damaged: not all zero, for once */
+		(void)store_word(l, slot_at(slot) +
+				 offsetof(struct spw_pmem_slot, at),
+				 l->data_at);
 	r = store_word(l, slot_at(slot), 0);
 	if (r < 0 || !was)
 		return r;
@@ -529,9 +566,10 @@ spw_pmem_log_release(struct spw_pmem_log *l, uint32_t slot,
 static void
 move_mark(struct spw_pmem_log *l)
 {
-	l->mark++;
-	(void)spw_share_write(l->fd, &l->mark, sizeof(l->mark),
-			      SPW_PMEM_MARK_AT);
+	uint64_t word[2] = { ++l->mark, reach_word(l->reach) };
+
+	if (spw_share_write(l->fd, word, sizeof(word), SPW_PMEM_MARK_AT) == 0)
+		l->noted = l->reach;
 }
 
 /* After a failure nobody knows what of it is on the disk, and the kernel

@@ -44,6 +44,7 @@ struct spw_pmem_log {
 	uint64_t live;			/* bytes of objects */
 	uint64_t to;			/* written below this since msync */
 	uint64_t mark;			/* syncs so far */
+	uint32_t reach, noted;		/* slots used so far; as in the file */
 	uint64_t met;			/* its pages are mapped up to here */
 	uint64_t *taken;		/* slots, a bit each */
 	struct spw_extents free;

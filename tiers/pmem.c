@@ -15,6 +15,7 @@
 /*
  *	<share>/pmem-NNNN.log		pmem-layout.h tells what is in it
  *	<share>/pmem-NNNN.log.new	being made
+ *	<share>/pmem.roll		which of them there are: roll.h
  *
  * Files of LOG_LEAST to LOG_MOST bytes are made as they are needed, their
  * space reserved, until the capacity is used up. A put is over when submit
@@ -118,9 +119,38 @@ static int
 remove_file(void *arg, const char *name)
 {
 	const struct spw_share *share = arg;
-	int r = strncmp(name, "pmem-", 5) ? 0 : spw_share_unlink(share, name);
+	bool is_ours = !strncmp(name, "pmem-", 5) || spw_roll_is("pmem", name);
+	int r = is_ours ? spw_share_unlink(share, name) : 0;
 
 	return r == -ENOENT ? 0 : r;
+}
+
+static void
+name_at(uint64_t place, char ret_name[32])
+{
+	spw_pmem_log_name((uint32_t)(place >> 48), ret_name);
+}
+
+/* Its name is durable. */
+static void
+enroll(struct spw_pmem *t, const struct spw_pmem_log *l)
+{
+	spw_roll_expect(t->roll, spw_pmem_place(l->number, 0, 0));
+	spw_roll_confirm(t->roll);
+}
+
+/* Those whose maker died in between, or had no roll. */
+static int
+call_roll(struct spw_pmem *t)
+{
+	int r = spw_roll_open(&t->share, "pmem", name_at, &t->roll);
+	uint32_t i;
+
+	if (r < 0 || t->share.look_only)
+		return r;
+	for (i = 0; i < t->nlogs; i++)
+		enroll(t, t->logs[i]);
+	return 0;
 }
 
 static int
@@ -135,7 +165,9 @@ load(struct spw_pmem *t)
 		r = spw_share_clear(share, "pmem", remove_file, share);
 	if (r == 0 && !share->look_only && !share->unlocked)
 		r = spw_share_each(share, sweep_file, share);
-	return r < 0 ? r : spw_share_each(share, load_file, t);
+	if (r == 0)
+		r = spw_share_each(share, load_file, t);
+	return r < 0 ? r : call_roll(t);
 }
 
 static void
@@ -143,6 +175,7 @@ free_tier(struct spw_pmem *t)
 {
 	while (t->nlogs)
 		spw_pmem_log_close(t->logs[--t->nlogs]);
+	spw_roll_close(t->roll);
 	free(t->logs);
 	free(t->gone);
 	free(t);
@@ -185,6 +218,7 @@ pmem_open(const struct spw_tier_setup *setup, struct spw_tier **ret_tier)
 	t->over_end = &t->over;
 	t->capacity = setup->capacity;
 	t->total = SPW_SHARE_DIRS;
+	t->total += PAGE;		/* the roll */
 	t->log_size = SPW_MIN(SPW_MAX(part, LOG_LEAST), LOG_MOST);
 	r = open_parts(t, setup);
 	if (r < 0) {
@@ -206,16 +240,23 @@ grow(struct spw_pmem *t, size_t len)
 	struct spw_pmem_log *l;
 	int r;
 
-	if (t->last == NUMBERS || size < spw_pmem_log_overhead(size) +
+	while (spw_roll_has(t->roll, spw_pmem_place(t->last + 1, 0, 0)))
+		t->last++;		/* what is missing is not made anew */
+	if (t->last >= NUMBERS || size < spw_pmem_log_overhead(size) +
 	    spw_round_up(len, SPW_PMEM_UNIT))
 		return -ENOSPC;
 	r = spw_pmem_log_create(&t->env, t->last + 1, size, &l);
 	if (r < 0)
 		return r;
 	r = add_log(t, l);
-	if (r < 0)
+	if (r < 0) {
 		spw_pmem_log_close(l);
-	return r;
+		return r;
+	}
+	SPW_FAILPOINT("pmem-made");
+	enroll(t, l);
+	spw_roll_sync(t->roll);
+	return 0;
 }
 
 int
@@ -354,6 +395,8 @@ drop_file(struct spw_pmem *t, struct spw_pmem_log *l)
 	uint32_t i;
 	int r;
 
+	(void)spw_roll_strike(t->roll, spw_pmem_place(l->number, 0, 0));
+	spw_roll_sync(t->roll);
 	spw_pmem_log_name(l->number, name);
 	r = spw_share_unlink(&t->share, name);
 	if (r == 0)
@@ -381,6 +424,10 @@ spw_pmem_drop(struct spw_tier *tier, uint64_t place)
 
 	if (t->share.look_only)
 		return -EROFS;
+	if (!l && spw_roll_strike(t->roll, place)) {
+		spw_roll_sync(t->roll);
+		return 0;
+	}
 	if (l && l->bad)
 		return drop_file(t, l);
 	known = find_slot(l, place, &s);

@@ -5,6 +5,7 @@
 #define SPW_TIERS_PMEM_H
 
 #include "tiers/pmem-log.h"
+#include "tiers/roll.h"
 #include "tiers/tier.h"
 
 struct spw_pmem_gone {			/* dropped; its room is not free yet */
@@ -16,6 +17,7 @@ struct spw_pmem_gone {			/* dropped; its room is not free yet */
 struct spw_pmem {
 	struct spw_tier tier;
 	struct spw_share share;
+	struct spw_roll *roll;
 	struct spw_pmem_env env;
 	uint64_t capacity, total;	/* total: what the files take */
 	uint64_t log_size;		/* of the next file, if there is room */

@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "shm/crc32c.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 
@@ -87,6 +88,21 @@ spw_share_open_file(const struct spw_share *s, const char *name, int flags)
 		return -EPERM;
 	r = spw_sys_openat(s->dir, name, flags | O_NOFOLLOW | O_CLOEXEC, 0);
 	return r == -ELOOP ? -EPERM : r;
+}
+
+uint32_t
+spw_share_boot(void)
+{
+	int fd = spw_sys_open("/proc/sys/kernel/random/boot_id",
+			      O_RDONLY | O_CLOEXEC, 0);
+	char id[64];
+	int64_t n = 0;
+
+	if (fd >= 0) {
+		n = spw_sys_read(fd, id, sizeof(id));
+		spw_sys_close(fd);
+	}
+	return spw_crc32c(0, id, n > 0 ? (size_t)n : 0);
 }
 
 /* Opens a directory of ours below another, made if it is to be made. */

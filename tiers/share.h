@@ -85,6 +85,9 @@ int spw_share_publish(const struct spw_share *s, const char *from,
 int spw_share_open_file(const struct spw_share *s, const char *name,
 			int flags);
 
+/* The number of this boot, for notes that do not outlive it. */
+uint32_t spw_share_boot(void);
+
 /* The names in the directory are durable now. */
 int spw_share_sync(const struct spw_share *s);
 

@@ -71,6 +71,7 @@ struct spw_tier_found {			/* by list */
 	const struct spw_object *object;	/* NULL: damaged beyond that */
 	const char *where;		/* file and offset, for messages */
 	int err;			/* 0, or -EBADMSG */
+	bool missing;			/* there was something; not any more */
 };
 
 struct spw_tier;

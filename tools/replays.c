@@ -49,6 +49,12 @@ why(int err)
 	       ? "does not answer" : spw_diag_errno(-err);
 }
 
+static const char *
+why_object(const struct spw_replay_object *o)
+{
+	return o->missing ? "missing: somebody removed it" : why(o->err);
+}
+
 static void
 say(const struct spw_args *args, const char *job, int err)
 {
@@ -230,7 +236,7 @@ spw_replays_blame(const struct spw_args *args, const struct spw_replay *r,
 			       o->offset + o->length);
 	spw_diag_cause(&d, "tier %s, %e: %s", spw_apart_kind(r->tier[o->tier]),
 		       o->where ? o->where : r->place[o->tier],
-		       why(o->err));
+		       why_object(o));
 	spw_diag_print(&d, args->color, STDERR_FILENO);
 }
 
@@ -391,7 +397,8 @@ spw_replays_put_object(struct spw_json *j, const struct spw_replay *r,
 	}
 	spw_json_string(j, "where", o->where ? o->where : r->place[o->tier]);
 	if (o->err)
-		spw_json_string(j, "error", why(o->err));
+		spw_json_string(j, "error", o->missing ? "missing"
+				: why(o->err));
 	else if (o->file != SPW_REPLAY_UNKNOWN && r->files[o->file].err)
 		spw_json_string(j, "error", r->files[o->file].err == -EEXIST
 				? "changed later" : why(r->files[o->file].err));
