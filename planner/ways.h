@@ -21,8 +21,8 @@ struct spw_ways {
 	uint16_t speed[SPW_CHOICES_MAX];	/* as in spw_codec_choice */
 };
 
-/* The codecs that tiers are pinned to, then those of the pool, each with all
- * filters; the slowest with the fewest.
+/* The codecs that tiers are pinned to, each with all filters, then those of the
+ * pool with the filters that are worth it.  Codecs are loaded before.
  */
 void spw_ways_fill(struct spw_ways *ways, const struct spw_codec_choice *pins,
 		   unsigned n_pins);

@@ -68,7 +68,7 @@ done
 
 # A module of another version, and one under another name.
 cp "$built/module-old.so" modules/codec-lz4.so
-expect lz4 no 'codec-lz4.so has module version 1, this engine needs 2$'
+expect lz4 no 'codec-lz4.so has module version 2, this engine needs 3$'
 for from in lz4 zstd brotli deflate lzma; do
 	[ -e "$built/codec-$from.so" ] || continue
 	to=zstd

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* unit-ways.c -- which ways to pack there are, and which are lost to pins */
+
+#include "planner/ways.h"
+#include "tests/guarded.h"
+#include "tiers/filter.h"
+
+static struct spw_ways ways;
+
+static bool
+has(uint8_t codec, int level, uint8_t filter)
+{
+	for (unsigned i = 0; i < ways.n; i++)
+		if (ways.at[i].codec == codec && ways.at[i].level == level &&
+		    ways.at[i].filter == filter)
+			return true;
+	return false;
+}
+
+/* Every choice of a codec without a filter, and the one for columns with it. */
+static void
+check_pool(void)
+{
+	const struct spw_codec_choice *c;
+
+	for (size_t i = 0; (c = spw_codec_pool(i)); i++) {
+		CHECK(has(c->id, c->level, SPW_FILTER_NONE));
+		CHECK(!c->columns || has(c->id, c->level, SPW_FILTER_COLUMNS));
+	}
+}
+
+/* There is room for one more codec of two levels, with four filters. */
+static void
+test_pool(void)
+{
+	spw_ways_fill(&ways, NULL, 0);
+	CHECK(ways.at[0].codec == SPW_CODEC_NONE);
+	CHECK(ways.n + 8 <= SPW_CHOICES_MAX);
+	check_pool();
+}
+
+/* Pins of levels that nobody chooses take the room of the pool's last. */
+static void
+test_pins(void)
+{
+	const struct spw_codec_choice pins[] = {
+		{ .id = SPW_CODEC_ZSTD, .level = 5 },
+		{ .id = SPW_CODEC_LZ4, .level = 9 },
+	};
+
+	spw_ways_fill(&ways, pins, 2);
+	CHECK(ways.n <= SPW_CHOICES_MAX);
+	for (unsigned i = 0; i < 2; i++)
+		for (uint8_t f = 0; f < SPW_FILTERS; f++)
+			CHECK(has(pins[i].id, pins[i].level, f) ==
+			      (f != SPW_FILTER_DELTA && f != SPW_FILTER_XOR));
+	check_pool();
+	if (spw_codec_by_name("zstd"))
+		CHECK(has(SPW_CODEC_ZSTD, 1, SPW_FILTER_DELTA_SHUFFLE));
+}
+
+int
+main(void)
+{
+	(void)spw_codec_load(NULL);
+	test_pool();
+	test_pins();
+	return 0;
+}
