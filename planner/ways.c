@@ -87,9 +87,7 @@ is_number(const struct spw_traits *t)
 	return t->width == 2 || t->width == 4 || t->width == 8;
 }
 
-/* Neighbours in a record are no neighbours in value, and a difference of
- * swapped bytes is none.
- */
+/* Neighbours in a record are no neighbours in value. */
 static bool
 suits(uint8_t filter, const struct spw_traits *t)
 {
@@ -101,10 +99,8 @@ suits(uint8_t filter, const struct spw_traits *t)
 		return t->stride > 1 || is_number(t);
 	case SPW_FILTER_COLUMNS:
 		return t->kind == SPW_DATA_TEXT;
-	case SPW_FILTER_XOR_SHUFFLE:
-		return !t->stride && is_number(t);
 	default:
-		return !t->stride && is_number(t) && !t->is_big;
+		return !t->stride && is_number(t);
 	}
 }
 
@@ -142,12 +138,23 @@ spw_ways_plain(const struct spw_ways *ways)
 	return plain;
 }
 
+/* A difference of swapped bytes is none. */
+static uint8_t
+filter_for(uint8_t filter, const struct spw_traits *t)
+{
+	if (t->is_big && filter == SPW_FILTER_DELTA_SHUFFLE)
+		return SPW_FILTER_BIG_DELTA_SHUFFLE;
+	if (t->is_big && filter == SPW_FILTER_DELTA_BITSHUFFLE)
+		return SPW_FILTER_BIG_DELTA_BITSHUFFLE;
+	return filter;
+}
+
 struct spw_object_pack
 spw_ways_pack(const struct spw_choice *way, const struct spw_traits *traits)
 {
 	struct spw_object_pack pack = {
 		.codec = way->codec, .level = way->level,
-		.filter = way->filter,
+		.filter = filter_for(way->filter, traits),
 	};
 	bool whole = way->filter == SPW_FILTER_SHUFFLE ||
 		     way->filter == SPW_FILTER_BITSHUFFLE;

@@ -3,8 +3,9 @@
 
 /* A way is a codec at a level behind a filter.  The width of the filter's
  * items is not part of it but comes from the data: shuffles take whole
- * records where there are any, else numbers; differences take numbers.  So
- * what was learned of a way holds for data of every width.
+ * records where there are any, else numbers; differences take numbers, in the
+ * order of bytes that these have.  So what was learned of a way holds for data
+ * of every width and order.
  */
 
 #ifndef SPW_PLANNER_WAYS_H

@@ -53,10 +53,36 @@ test_pins(void)
 	for (unsigned i = 0; i < 2; i++)
 		for (uint8_t f = 0; f < SPW_FILTERS; f++)
 			CHECK(has(pins[i].id, pins[i].level, f) ==
-			      (f != SPW_FILTER_DELTA && f != SPW_FILTER_XOR));
+			      (f != SPW_FILTER_DELTA && f != SPW_FILTER_XOR &&
+			       f < SPW_FILTER_BIG_DELTA_SHUFFLE));
 	check_pool();
 	if (spw_codec_by_name("zstd"))
 		CHECK(has(SPW_CODEC_ZSTD, 1, SPW_FILTER_DELTA_SHUFFLE));
+}
+
+/* Differences are taken in the order of bytes that numbers have. */
+static void
+test_order(void)
+{
+	static const uint8_t deltas[][2] = {
+		{ SPW_FILTER_DELTA_SHUFFLE, SPW_FILTER_BIG_DELTA_SHUFFLE },
+		{ SPW_FILTER_DELTA_BITSHUFFLE,
+		  SPW_FILTER_BIG_DELTA_BITSHUFFLE },
+		{ SPW_FILTER_XOR_SHUFFLE, SPW_FILTER_XOR_SHUFFLE },
+		{ SPW_FILTER_SHUFFLE, SPW_FILTER_SHUFFLE },
+	};
+	struct spw_traits t = { .kind = SPW_DATA_INTEGER, .width = 4 };
+	uint64_t fit = spw_ways_fit(&ways, &t);
+
+	for (size_t i = 0; i < ARRAY_LEN(deltas); i++)
+		for (t.is_big = 0; t.is_big < 2; t.is_big++) {
+			struct spw_choice way = { .filter = deltas[i][0] };
+			struct spw_object_pack pack = spw_ways_pack(&way, &t);
+
+			CHECK(pack.filter == deltas[i][t.is_big]);
+			CHECK(pack.width == 4);
+			CHECK(spw_ways_fit(&ways, &t) == fit);
+		}
 }
 
 int
@@ -65,5 +91,6 @@ main(void)
 	(void)spw_codec_load(NULL);
 	test_pool();
 	test_pins();
+	test_order();
 	return 0;
 }
