@@ -363,6 +363,7 @@ test_registry(void)
 	size_t i;
 
 	for (i = 0; (slot = spw_codec_slot(i)); i++) {
+		CHECK(i < ARRAY_LEN(names));	/* a new one belongs there */
 		CHECK(slot->id == i);	/* pinned: stored in objects */
 		CHECK(!strcmp(slot->name, names[i]));
 		CHECK(slot->finding.text[0]);
