@@ -88,13 +88,16 @@ for from in lz4 zstd brotli deflate lzma; do
 	expect none yes
 done
 
-# In the build tree nobody has to say where modules are.
+# In the build tree nobody has to say where modules are; the command shows them.
 list=$("$top_builddir/tests/list-features")
+shown=$("$spillway" version --features)
 for from in lz4 zstd brotli deflate lzma; do
 	state=no
 	[ ! -e "$built/codec-$from.so" ] || state=yes
 	grep -Eq "^codec +$from +$state " <<<"$list" ||
 		fail "$from in the build tree is not $state"
+	grep -Eq "^codec +$from +$state " <<<"$shown" ||
+		fail "version --features does not show $from"
 done
 
 [ -e "$built/tiledb.so" ] || exit 0
