@@ -76,32 +76,21 @@ is_guessed(enum spw_tierspec_kind kind)
 
 /* As a profile of this machine found it, or else as its kind is. */
 static void
-expect(const struct spw_drainer *d, enum spw_tierspec_kind kind,
-       const char *place, struct spw_monitored *tier)
+expect(enum spw_tierspec_kind kind, const struct spw_seed_tier *known,
+       struct spw_monitored *tier)
 {
 	unsigned k = is_guessed(kind) ? kind : SPW_KIND_BB;
-	char name[SPW_SEED_NAME_MAX];
-	struct spw_seed_tier known;
 
-	tier->write_bw = guess[k].write_bw;
-	tier->read_bw = guess[k].read_bw;
-	tier->latency = guess[k].latency;
-	tier->guessed = true;
-	if (!place || !d->map->fixed.seed[0] ||
-	    snprintf(name, sizeof(name), "%s:%s", spw_tierspec_kind_name(kind),
-		     place) >= (int)sizeof(name) ||
-	    spw_seed_tier(d->map->fixed.seed, name, &known) < 0)
-		return;
-	tier->write_bw = known.write;
-	tier->read_bw = known.read;
-	tier->latency = known.latency;
-	tier->guessed = false;
+	tier->guessed = !known || !known->write;
+	tier->write_bw = tier->guessed ? guess[k].write_bw : known->write;
+	tier->read_bw = tier->guessed ? guess[k].read_bw : known->read;
+	tier->latency = tier->guessed ? guess[k].latency : known->latency;
 }
 
-/* place NULL: home. */
+/* known NULL: home. */
 static int
-add_tier(struct spw_drainer *d, struct spw_counsel *c,
-	 enum spw_tierspec_kind kind, const char *place, uint64_t capacity,
+add_tier(struct spw_counsel *c, enum spw_tierspec_kind kind,
+	 const struct spw_seed_tier *known, uint64_t capacity,
 	 uint64_t choices)
 {
 	struct spw_monitored tier = {
@@ -109,8 +98,30 @@ add_tier(struct spw_drainer *d, struct spw_counsel *c,
 		.dir = NULL, .capacity = capacity, .choices = choices,
 	};
 
-	expect(d, kind, place, &tier);
+	expect(kind, known, &tier);
 	return spw_advisor_add(c->advisor, &tier);
+}
+
+/* What the seed knows of the store's tiers; it is read once for all. */
+static void
+recall_tiers(const struct spw_drainer *d, const struct spw_tierlist *list,
+	     struct spw_seed_tier *ret)
+{
+	const struct spw_store *s = d->store;
+
+	for (uint32_t i = 0; i < s->nlevels; i++) {
+		const struct spw_tierspec *spec =
+			&list->tier[s->level[i].number];
+
+		ret[i].write = 0;
+		if (snprintf(ret[i].name, sizeof(ret[i].name), "%s:%s",
+			     spw_tierspec_kind_name(spec->kind),
+			     spw_tierspec_place(list, spec)) >=
+		    (int)sizeof(ret[i].name))
+			ret[i].name[0] = '\0';	/* no profile has it */
+	}
+	if (d->map->fixed.seed[0])
+		spw_seed_tiers(d->map->fixed.seed, ret, s->nlevels);
 }
 
 static struct spw_codec_choice
@@ -137,18 +148,19 @@ add_tiers(struct spw_drainer *d, struct spw_counsel *c,
 	  const struct spw_tierlist *list)
 {
 	const struct spw_store *s = d->store;
+	struct spw_seed_tier known[SPW_TIERS_MAX];
 	int r = 0;
 
+	recall_tiers(d, list, known);
 	for (uint32_t i = 0; i < s->nlevels && r >= 0; i++) {
 		const struct spw_level *l = &s->level[i];
 		const struct spw_tierspec *spec = &list->tier[l->number];
 
-		r = add_tier(d, c, spec->kind,
-			     spw_tierspec_place(list, spec), spec->capacity,
+		r = add_tier(c, spec->kind, &known[i], spec->capacity,
 			     choices_of(c, list, spec, l));
 	}
 	c->home = s->nlevels;
-	return r < 0 ? r : add_tier(d, c, SPW_KIND_RAM, NULL, UINT64_MAX,
+	return r < 0 ? r : add_tier(c, SPW_KIND_RAM, NULL, UINT64_MAX,
 				    SPW_CHOICES_RAW);
 }
 

@@ -30,7 +30,7 @@ note_missing(struct spw_seed_note *note, const struct spw_codec_slot *slot)
 {
 	size_t used = strlen(note->text);
 
-	if (!slot || slot->error == -ENOENT)
+	if (slot->codec || slot->error == -ENOENT)
 		return;
 	(void)snprintf(note->text + used, sizeof(note->text) - used,
 		       used ? ", codec %s too" :
@@ -51,20 +51,13 @@ fit(const void *ways, uint64_t key)
 static uint64_t
 drop_missing(struct spw_advisor *a)
 {
-	uint64_t present = 0, said = 0;
+	uint64_t present = 0;
 
-	for (unsigned i = 0; i < a->ways.n; i++) {
-		uint8_t id = a->ways.at[i].codec;
-
-		if (spw_codec_by_id(id)) {
+	for (unsigned i = 0; i < a->ways.n; i++)
+		if (spw_codec_by_id(a->ways.at[i].codec))
 			present |= UINT64_C(1) << i;
-			continue;
-		}
-		spw_predict_remove(a->predictor, i);
-		if (!(said >> id & 1))
-			note_missing(&a->note[1], spw_codec_slot(id));
-		said |= UINT64_C(1) << id;
-	}
+		else
+			spw_predict_remove(a->predictor, i);
 	return present;
 }
 
@@ -101,11 +94,14 @@ spw_advisor_new(const struct spw_advisor_setup *setup,
 		struct spw_advisor **ret_advisor)
 {
 	struct spw_advisor *a = calloc(1, sizeof(*a));
+	const struct spw_codec_slot *slot;
 	int r;
 
 	if (!a)
 		return -ENOMEM;
 	(void)pthread_once(&codecs_once, load_codecs);
+	for (size_t i = 0; (slot = spw_codec_slot(i)); i++)
+		note_missing(&a->note[1], slot);
 	r = build(a, setup);
 	if (r < 0) {
 		spw_advisor_free(a);

@@ -100,7 +100,8 @@ spw_explore_done(struct spw_explorer *e, const struct spw_explored *x,
 		 bool usual, unsigned probe)
 {
 	uint64_t done = spw_ways_of(e->ways, &(struct spw_codec_choice){
-		e->ways->at[probe].codec, (int8_t)e->ways->at[probe].level, 0
+		.id = e->ways->at[probe].codec,
+		.level = (int8_t)e->ways->at[probe].level,
 	});
 
 	if (usual)

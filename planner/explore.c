@@ -12,6 +12,7 @@
 #define AGAIN_GROWS 3u
 #define AGAIN_MOST 4096u
 #define PATTERN_SPEED 500u	/* MB/s, of who stores least of a pattern */
+#define PATTERN_HOPE 0.85	/* times what packing one took */
 #define DEARER 1.5		/* times: then more ways may be worth it */
 #define USUAL 0.1		/* ln, that streams of a class are apart */
 
@@ -80,8 +81,9 @@ is_usual(struct spw_explorer *e, const struct spw_explored *x, unsigned probe)
 }
 
 /* Of what is the same all over, any part tells all, no filter helps, and codecs
- * are as quick as memory is read: two of them are enough, and until blocks show
- * otherwise they are taken to be as quick as the quicker one.
+ * are as quick as memory is read: two of them are enough.  They are taken to be
+ * as quick as the quicker one, and quicker than it was: who is slower shows when
+ * blocks are packed, and then it is the other's turn.
  */
 static bool
 try_pattern(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit)
@@ -99,7 +101,7 @@ try_pattern(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit)
 	    !spw_explore_run(e, x, way[0], &piece, &seen[0]) ||
 	    !spw_explore_run(e, x, way[1], &piece, &seen[1]))
 		return false;
-	least = SPW_MIN(seen[0].pack, seen[1].pack);
+	least = PATTERN_HOPE * SPW_MIN(seen[0].pack, seen[1].pack);
 	for (int i = 0; i < 2; i++) {
 		seen[i].pack = least;
 		spw_explore_tell(e, x, way[i], &seen[i]);

@@ -143,6 +143,19 @@ get_seed(const cJSON *root, struct spw_seed *ret, const char **ret_reason)
 	return 0;
 }
 
+/* Each value takes time and memory, and ours has nine in an entry, and a few
+ * besides.  What has more is not looked at.
+ */
+static bool
+is_long(const char *text)
+{
+	size_t values = 0;
+
+	for (; *text; text++)
+		values += *text == ',' || *text == '[' || *text == '{';
+	return values > 12 * SPW_SEED_KNOWN;
+}
+
 int
 spw_seed_parse(const char *text, size_t n, struct spw_seed *ret,
 	       const char **ret_reason)
@@ -152,6 +165,8 @@ spw_seed_parse(const char *text, size_t n, struct spw_seed *ret,
 	int r;
 
 	*ret = seed;
+	if (is_long(text))
+		return refuse(-EBADMSG, "has too many values", ret_reason);
 	root = cJSON_ParseWithOpts(text, NULL, 1);
 	if (!root || strlen(text) != n) {
 		cJSON_Delete(root);
@@ -383,21 +398,32 @@ get_tier(const cJSON *item, struct spw_seed_tier *ret)
 	       ret->write > 0 && ret->read > 0;
 }
 
-int
-spw_seed_find_tier(const char *text, const char *name,
-		   struct spw_seed_tier *ret)
+static void
+find_tier(const cJSON *tiers, struct spw_seed_tier *tier)
 {
-	cJSON *root = cJSON_Parse(text);
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(
-		cJSON_GetObjectItemCaseSensitive(root, "tiers"), name);
-	struct spw_seed_tier tier = { .n = 0 };
-	bool found = strlen(name) < sizeof(tier.name) && item &&
-		     get_tier(item, &tier);
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(tiers, tier->name);
+	struct spw_seed_tier found = { .n = 0 };
 
+	if (!item || !get_tier(item, &found))
+		return;
+	tier->write = found.write;
+	tier->read = found.read;
+	tier->latency = found.latency;
+}
+
+void
+spw_seed_find_tiers(const char *text, struct spw_seed_tier *tiers, unsigned n)
+{
+	cJSON *root = is_long(text) ? NULL : cJSON_Parse(text);
+	struct spw_seed seed = { .n = 0 };
+	double version;
+
+	get_machine(root, &seed);
+	if (get_whole(root, VERSION, SPW_SEED_VERSION, SPW_SEED_VERSION,
+		      &version) && spw_seed_is_ours(&seed))
+		for (unsigned i = 0; i < n; i++)
+			find_tier(cJSON_GetObjectItemCaseSensitive(root,
+								   "tiers"),
+				  &tiers[i]);
 	cJSON_Delete(root);
-	if (!found)
-		return -ENOENT;
-	strcpy(tier.name, name);
-	*ret = tier;
-	return 0;
 }

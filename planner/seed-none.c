@@ -27,12 +27,10 @@ spw_seed_print(const char *old, const struct spw_seed *seed,
 	return -EOPNOTSUPP;
 }
 
-int
-spw_seed_find_tier(const char *text, const char *name,
-		   struct spw_seed_tier *ret)
+void
+spw_seed_find_tiers(const char *text, struct spw_seed_tier *tiers, unsigned n)
 {
 	(void)text;
-	(void)name;
-	(void)ret;
-	return -ENOENT;
+	(void)tiers;
+	(void)n;
 }

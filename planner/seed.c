@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SIZE_MOST (16 << 20)
 #define WEIGHT_MAX 1000.0	/* then what is new still counts for some */
 #define LOCK_TRIES 500		/* of 10 ms */
 
@@ -137,7 +136,7 @@ spw_seed_settle(struct spw_seed *seed)
 
 /* All of a file with a NUL behind it, for free().  -ENOENT if there is none;
  * a FIFO, a device or a directory is -EINVAL, and nobody waits for it; one that
- * is too large is -EBADMSG.
+ * is too large is -EFBIG.
  */
 static int
 read_file(const char *path, char **ret_text, size_t *ret_n)
@@ -151,7 +150,7 @@ read_file(const char *path, char **ret_text, size_t *ret_n)
 	if (fd < 0)
 		return -errno;
 	got = fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ? -EINVAL
-	      : st.st_size > SIZE_MOST ? -EBADMSG : 0;
+	      : st.st_size > SPW_SEED_MOST ? -EFBIG : 0;
 	text = got ? NULL : malloc((size_t)st.st_size + 1);
 	if (!text) {
 		close(fd);
@@ -182,7 +181,7 @@ static int
 read_seed(const char *path, struct spw_seed *ret, char **ret_text,
 	  struct spw_seed_note *note)
 {
-	const char *reason = "is no file of ours";
+	const char *reason = NULL;
 	char *text = NULL;
 	size_t n = 0;
 	int r;
@@ -192,6 +191,10 @@ read_seed(const char *path, struct spw_seed *ret, char **ret_text,
 	r = read_file(path, &text, &n);
 	if (r == -ENOENT)
 		return 0;
+	if (r == -EFBIG) {
+		reason = "is larger than 4 MiB";
+		r = -EBADMSG;
+	}
 	if (!r)
 		r = spw_seed_parse(text, n, ret, &reason);
 	if (!r) {
@@ -207,8 +210,8 @@ read_seed(const char *path, struct spw_seed *ret, char **ret_text,
 	return say(note, r, "seed %s: %s; ignored", path, error_text(r));
 }
 
-static bool
-is_ours(const struct spw_seed *seed)
+bool
+spw_seed_is_ours(const struct spw_seed *seed)
 {
 	char cpu[SPW_SEED_CPU];
 	unsigned cores;
@@ -237,7 +240,7 @@ spw_seed_load(struct spw_predictor *p, const char *path,
 	if (r < 0 || !text)
 		return r;
 	free(text);
-	if (!is_ours(&seed)) {
+	if (!spw_seed_is_ours(&seed)) {
 		(void)say(ret_note, 0, "seed %s is of another machine (%.60s, "
 			  "%u cores); its speeds are not used", path,
 			  seed.cpu[0] ? seed.cpu : "unknown", seed.cores);
@@ -374,6 +377,25 @@ keep_damaged(const char *path)
 }
 
 static int
+by_weight(const void *x, const void *y)
+{
+	const struct spw_known *a = x, *b = y;
+
+	return a->weight > b->weight ? -1 : a->weight < b->weight;
+}
+
+/* A file that many jobs have added to keeps what was seen most. */
+static void
+thin(struct spw_seed *seed)
+{
+	if (seed->n <= SPW_SEED_KNOWN)
+		return;
+	qsort(seed->at, seed->n, sizeof(*seed->at), by_weight);
+	seed->n = SPW_SEED_KNOWN;
+	spw_seed_settle(seed);
+}
+
+static int
 merge_and_write(const struct spw_seed *more, const char *path,
 		const struct spw_seed_profile *profile,
 		struct spw_seed_note *note)
@@ -390,13 +412,18 @@ merge_and_write(const struct spw_seed *more, const char *path,
 		return r;
 	if (r < 0)
 		keep_damaged(path);
-	if (!is_ours(&seed))
+	if (!spw_seed_is_ours(&seed))
 		drop_speeds(&seed);
 	spw_seed_machine(seed.cpu, &seed.cores);
 	r = add_all(&seed, more);
 	spw_seed_settle(&seed);
+	thin(&seed);
 	if (!r)
 		r = spw_seed_print(old, &seed, profile, &text);
+	if (!r && old && strlen(text) > SPW_SEED_MOST) {
+		free(text);		/* what else the old one held goes */
+		r = spw_seed_print(NULL, &seed, profile, &text);
+	}
 	free(old);
 	spw_seed_clear(&seed);
 	if (r < 0)
@@ -459,18 +486,15 @@ spw_seed_save(struct spw_predictor *p, const char *path,
 	return spw_seed_save_profile(p, path, NULL, ret_note);
 }
 
-int
-spw_seed_tier(const char *path, const char *name, struct spw_seed_tier *ret)
+void
+spw_seed_tiers(const char *path, struct spw_seed_tier *tiers, unsigned n)
 {
-	struct spw_seed_note note;
-	struct spw_seed seed;
-	char *text;
-	int r = read_seed(path, &seed, &text, &note);
+	char *text = NULL;
+	size_t len;
 
-	if (r < 0 || !text)
-		return -ENOENT;
-	r = is_ours(&seed) ? spw_seed_find_tier(text, name, ret) : -ENOENT;
-	spw_seed_clear(&seed);
+	for (unsigned i = 0; i < n; i++)
+		tiers[i].write = 0;
+	if (!read_file(path, &text, &len))
+		spw_seed_find_tiers(text, tiers, n);
 	free(text);
-	return r;
 }

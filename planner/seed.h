@@ -36,6 +36,8 @@
 
 #define SPW_SEED_VERSION 1
 #define SPW_SEED_CPU 96
+#define SPW_SEED_MOST (4 << 20)		/* bytes */
+#define SPW_SEED_KNOWN 16384u		/* entries of some 220 bytes */
 
 #define SPW_SEED_TIERS 17
 #define SPW_SEED_POINTS 8
@@ -83,6 +85,8 @@ struct spw_seed_note {
  * is no regular file, and stays as it is; -EPROTONOSUPPORT it is of a
  * later version and stays as it is; -EOPNOTSUPP no JSON in this build.
  *
+ * A file above SPW_SEED_MOST is taken for damaged: it would take long to read,
+ * and save makes none that large.
  * A file of another machine: its speeds are left out, which the note says,
  * and its fractions are told.
  */
@@ -110,14 +114,16 @@ int spw_seed_collect(struct spw_predictor *p, struct spw_seed *into);
 int spw_seed_merge(const struct spw_seed *more, const char *path,
 		   struct spw_seed_note *ret_note);
 
-/* What the file knows of a tier on this machine.  0; -ENOENT: nothing. */
-int spw_seed_tier(const char *path, const char *name,
-		  struct spw_seed_tier *ret);
+/* What the file knows of the n tiers of these names on this machine; the
+ * `write` of those it does not know is 0.
+ */
+void spw_seed_tiers(const char *path, struct spw_seed_tier *tiers, unsigned n);
 
 /* The parts, for those who have a seed in memory. */
 
-/* This machine. */
+/* This machine, and whether a seed is of it. */
 void spw_seed_machine(char cpu[SPW_SEED_CPU], unsigned *ret_cores);
+bool spw_seed_is_ours(const struct spw_seed *seed);
 
 /* Add figures; -ENOMEM.  Settle puts all in order, and those of the same
  * traits and choice together.
@@ -131,13 +137,13 @@ void spw_seed_clear(struct spw_seed *seed);	/* frees what it holds */
  * -EPROTONOSUPPORT with a reason, -ENOMEM, -EOPNOTSUPP; the seed is empty
  * then.  Entries that make no sense are left out.  print: old, or NULL, is a
  * text whose other members are kept, profile may be NULL; *ret_text is for
- * free().  find_tier: -ENOENT: it is not there, or makes no sense.
+ * free().  find_tiers: as spw_seed_tiers.
  */
 int spw_seed_parse(const char *text, size_t n, struct spw_seed *ret,
 		   const char **ret_reason);
 int spw_seed_print(const char *old, const struct spw_seed *seed,
 		   const struct spw_seed_profile *profile, char **ret_text);
-int spw_seed_find_tier(const char *text, const char *name,
-		       struct spw_seed_tier *ret);
+void spw_seed_find_tiers(const char *text, struct spw_seed_tier *tiers,
+			 unsigned n);
 
 #endif

@@ -4,36 +4,28 @@
 #include "planner/ways.h"
 #include "tiers/filter.h"
 
-/* In the order of use, and the speed from which a codec is worth it: behind
- * a slow one they save little more than shuffle does.
+/* In the order of use, and the speeds of codecs that each is worth it for:
+ * behind a slow one they save little more than shuffle does, and behind the
+ * quickest one little less than behind the next.  Where there is no room for
+ * all, it is the last that go.
  */
-static const struct { uint8_t id; uint16_t speed; } filters[] = {
-	{ SPW_FILTER_NONE, 0 },
-	{ SPW_FILTER_SHUFFLE, 10 },
-	{ SPW_FILTER_BITSHUFFLE, 200 },
-	{ SPW_FILTER_DELTA_SHUFFLE, 100 },
-	{ SPW_FILTER_XOR_SHUFFLE, 200 },
-	{ SPW_FILTER_DELTA_BITSHUFFLE, 300 },
-	{ SPW_FILTER_COLUMNS, 0 },
+static const struct { uint8_t id; uint16_t least, most; } filters[] = {
+	{ SPW_FILTER_NONE, 0, UINT16_MAX },
+	{ SPW_FILTER_COLUMNS, 0, UINT16_MAX },
+	{ SPW_FILTER_SHUFFLE, 10, 600 },
+	{ SPW_FILTER_BITSHUFFLE, 300, 600 },
+	{ SPW_FILTER_DELTA_SHUFFLE, 100, 600 },
+	{ SPW_FILTER_DELTA_BITSHUFFLE, 300, UINT16_MAX },
+	{ SPW_FILTER_XOR_SHUFFLE, 300, 600 },
 };
 #define FILTERS (sizeof(filters) / sizeof(filters[0]))
-
-/* In columns little but digits is left, of which other levels make no less. */
-static const struct { uint8_t id; int8_t level; } for_columns[] = {
-	{ SPW_CODEC_LZ4, 1 }, { SPW_CODEC_ZSTD, 1 }, { SPW_CODEC_BROTLI, 1 },
-	{ SPW_CODEC_DEFLATE, 6 }, { SPW_CODEC_LZMA, 6 },
-};
 
 static bool
 is_worth(const struct spw_codec_choice *codec, size_t filter)
 {
-	if (filters[filter].id != SPW_FILTER_COLUMNS)
-		return codec->speed >= filters[filter].speed;
-	for (size_t i = 0; i < sizeof(for_columns) / sizeof(*for_columns); i++)
-		if (for_columns[i].id == codec->id &&
-		    for_columns[i].level == codec->level)
-			return true;
-	return false;
+	return codec->speed >= filters[filter].least &&
+	       codec->speed <= filters[filter].most &&
+	       (codec->columns || filters[filter].id != SPW_FILTER_COLUMNS);
 }
 
 static bool
@@ -64,9 +56,9 @@ add(struct spw_ways *ways, const struct spw_codec_choice *codec,
 static struct spw_codec_choice
 pinned(const struct spw_codec_choice *pin)
 {
-	struct spw_codec_choice as = { pin->id, pin->level, UINT16_MAX };
-
-	return as;
+	return (struct spw_codec_choice){
+		.id = pin->id, .level = pin->level, .speed = UINT16_MAX,
+	};
 }
 
 void
@@ -95,9 +87,7 @@ is_number(const struct spw_traits *t)
 	return t->width == 2 || t->width == 4 || t->width == 8;
 }
 
-/* Neighbours in a record are no neighbours in value, and a difference of
- * swapped bytes is none.
- */
+/* Neighbours in a record are no neighbours in value. */
 static bool
 suits(uint8_t filter, const struct spw_traits *t)
 {
@@ -109,10 +99,8 @@ suits(uint8_t filter, const struct spw_traits *t)
 		return t->stride > 1 || is_number(t);
 	case SPW_FILTER_COLUMNS:
 		return t->kind == SPW_DATA_TEXT;
-	case SPW_FILTER_XOR_SHUFFLE:
-		return !t->stride && is_number(t);
 	default:
-		return !t->stride && is_number(t) && !t->is_big;
+		return !t->stride && is_number(t);
 	}
 }
 
@@ -150,12 +138,23 @@ spw_ways_plain(const struct spw_ways *ways)
 	return plain;
 }
 
+/* A difference of swapped bytes is none. */
+static uint8_t
+filter_for(uint8_t filter, const struct spw_traits *t)
+{
+	if (t->is_big && filter == SPW_FILTER_DELTA_SHUFFLE)
+		return SPW_FILTER_BIG_DELTA_SHUFFLE;
+	if (t->is_big && filter == SPW_FILTER_DELTA_BITSHUFFLE)
+		return SPW_FILTER_BIG_DELTA_BITSHUFFLE;
+	return filter;
+}
+
 struct spw_object_pack
 spw_ways_pack(const struct spw_choice *way, const struct spw_traits *traits)
 {
 	struct spw_object_pack pack = {
 		.codec = way->codec, .level = way->level,
-		.filter = way->filter,
+		.filter = filter_for(way->filter, traits),
 	};
 	bool whole = way->filter == SPW_FILTER_SHUFFLE ||
 		     way->filter == SPW_FILTER_BITSHUFFLE;

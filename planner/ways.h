@@ -3,8 +3,9 @@
 
 /* A way is a codec at a level behind a filter.  The width of the filter's
  * items is not part of it but comes from the data: shuffles take whole
- * records where there are any, else numbers; differences take numbers.  So
- * what was learned of a way holds for data of every width.
+ * records where there are any, else numbers; differences take numbers, in the
+ * order of bytes that these have.  So what was learned of a way holds for data
+ * of every width and order.
  */
 
 #ifndef SPW_PLANNER_WAYS_H
@@ -21,8 +22,8 @@ struct spw_ways {
 	uint16_t speed[SPW_CHOICES_MAX];	/* as in spw_codec_choice */
 };
 
-/* The codecs that tiers are pinned to, then those of the pool, each with all
- * filters; the slowest with the fewest.
+/* The codecs that tiers are pinned to, each with all filters, then those of the
+ * pool with the filters that are worth it.  Codecs are loaded before.
  */
 void spw_ways_fill(struct spw_ways *ways, const struct spw_codec_choice *pins,
 		   unsigned n_pins);

@@ -3,12 +3,14 @@
 
 /* usage: bench-engine [FILE]...
  *
- * Packing and unpacking are real and measured in time of the thread, every
- * block under every way, in turns; and all contestants are charged the same
- * figures, so that what else runs here favours nobody.  Tiers are not real:
- * they take bytes / bandwidth + latency.  Trials, analysis, decisions and
- * feedback are measured as they happen, without what looking at the clock
- * takes, and count for the engine alone.
+ * Packing and unpacking are real and measured in time of the thread: every
+ * block under every way, again in each of some rounds, between which the engine
+ * works.  All contestants are charged the same figures, the medians of the
+ * rounds, so that what else runs here favours nobody.  What the engine is told
+ * came of its choices is measured when it makes them, as in a drainer.  Tiers
+ * are not real: they take bytes / bandwidth + latency.  Trials, analysis,
+ * decisions and feedback are measured as they happen, without what looking at
+ * the clock takes, and count for the engine alone.
  *
  * Streams are data of the kinds that are generated, and pieces of the FILEs.
  */
@@ -23,12 +25,18 @@
 #include <sys/stat.h>
 
 enum { BLOCK = 1 << 20, BLOCKS = 8, STREAM = 64, SLOW = 80, QUICK = 200,
-       MOST = 64, ROUNDS = 5 };
+       MOST = 64, ROUNDS = 5, LOOKS = 101 };
 
 static const struct spw_weights async = { 1, 0, 0 };
 static const struct spw_weights both_ways = { 0.5, 0, 0.5 };
 
-struct figures { double pack, unpack; uint64_t stored; bool known; };
+struct figures {
+	double pack, unpack;
+	uint64_t stored;
+	bool known;
+	unsigned rounds;
+	double packs[ROUNDS], unpacks[ROUNDS];
+};
 
 struct stream {
 	char name[40];
@@ -54,17 +62,26 @@ compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static double
+median(const double *of, size_t n)
+{
+	double sorted[LOOKS];
+
+	memcpy(sorted, of, n * sizeof(*of));
+	qsort(sorted, n, sizeof(*sorted), compare);
+	return sorted[n / 2];
+}
+
 static void
 measure_clock(void)
 {
-	double took[101], start;
+	double took[LOOKS], start;
 
-	for (size_t i = 0; i < ARRAY_LEN(took); i++) {
+	for (size_t i = 0; i < LOOKS; i++) {
 		start = spw_trial_clock();
 		took[i] = spw_trial_clock() - start;
 	}
-	qsort(took, ARRAY_LEN(took), sizeof(*took), compare);
-	clock_takes = took[ARRAY_LEN(took) / 2];
+	clock_takes = median(took, LOOKS);
 }
 
 /* Seconds that a block takes to be packed and unpacked. */
@@ -98,18 +115,27 @@ is_measured(const struct stream *s, unsigned block, unsigned way)
 	       spw_codec_by_id(ways.at[way].codec);
 }
 
-/* Once more; the shortest time counts. */
+/* One round more; of its turns the shortest counts, and of the rounds the
+ * median.
+ */
 static void
-measure(struct stream *s, unsigned block, unsigned way)
+measure(struct stream *s, unsigned block, unsigned way, int turns)
 {
 	struct spw_object_pack pack =
 		spw_ways_pack(&ways.at[way], &s->traits[block]);
-	struct figures *f = &s->is[block][way], again;
+	struct figures *f = &s->is[block][way], least = { 0 }, again = { 0 };
 
-	pack_once(s->data + (size_t)block * BLOCK, &pack, &again);
+	for (int i = 0; i < turns; i++) {
+		pack_once(s->data + (size_t)block * BLOCK, &pack, &again);
+		least.pack = i ? SPW_MIN(least.pack, again.pack) : again.pack;
+		least.unpack = i ? SPW_MIN(least.unpack, again.unpack)
+				 : again.unpack;
+	}
 	f->stored = again.stored;
-	f->pack = f->known ? SPW_MIN(f->pack, again.pack) : again.pack;
-	f->unpack = f->known ? SPW_MIN(f->unpack, again.unpack) : again.unpack;
+	f->packs[f->rounds] = least.pack;
+	f->unpacks[f->rounds++] = least.unpack;
+	f->pack = median(f->packs, f->rounds);
+	f->unpack = median(f->unpacks, f->rounds);
 	f->known = true;
 }
 
@@ -125,31 +151,25 @@ level(struct stream *s, unsigned way)
 		pack[i] = s->is[i][way].pack;
 		unpack[i] = s->is[i][way].unpack;
 	}
-	qsort(pack, BLOCKS, sizeof(*pack), compare);
-	qsort(unpack, BLOCKS, sizeof(*unpack), compare);
 	for (unsigned i = 0; i < BLOCKS; i++) {
-		s->is[i][way].pack = pack[BLOCKS / 2];
-		s->is[i][way].unpack = unpack[BLOCKS / 2];
+		s->is[i][way].pack = median(pack, BLOCKS);
+		s->is[i][way].unpack = median(unpack, BLOCKS);
 	}
 }
 
-/* All ways in turns, slow ones once: what else runs here for a while meets all
- * of them and not one.  Blocks that are not alike have no others to make up for
- * what met them, so they get more turns.  A way that does not fit is as raw,
- * which costs a copy that everybody makes, so nothing.
+/* A round of all ways, slow ones in the first alone.  Blocks that are not alike
+ * have no others to make up for what met them, so they get more turns.  A way
+ * that does not fit is as raw, which costs a copy that everybody makes, so
+ * nothing.
  */
 static void
-measure_all(struct stream *s)
+measure_all(struct stream *s, int round)
 {
 	for (unsigned i = 0; i < BLOCKS; i++)
-		for (unsigned w = 0; w < ways.n; w++)
-			s->is[i][w] = (struct figures){ .stored = BLOCK };
-	for (int round = 0; round < (s->is_steady ? 3 : 9); round++)
-		for (unsigned i = 0; i < BLOCKS; i++)
-			for (unsigned w = 1; w < ways.n; w++)
-				if (is_measured(s, i, w) &&
-				    (!round || ways.speed[w] >= QUICK))
-					measure(s, i, w);
+		for (unsigned w = 1; w < ways.n; w++)
+			if (is_measured(s, i, w) &&
+			    (!round || ways.speed[w] >= QUICK))
+				measure(s, i, w, s->is_steady ? 1 : 3);
 	for (unsigned w = 1; w < ways.n && s->is_steady; w++)
 		level(s, w);
 }
@@ -165,7 +185,7 @@ figures_of(struct stream *s, unsigned block, unsigned way)
 
 	if (way && !s->is[block][way].known &&
 	    (!filter.id || spw_filter_is_known(&filter)))
-		measure(s, block, way);
+		measure(s, block, way, 1);
 	return &s->is[block][way];
 }
 
@@ -184,10 +204,12 @@ add_stream(const char *name)
 static void
 finish_stream(struct stream *s)
 {
-	for (unsigned i = 0; i < BLOCKS; i++)
+	for (unsigned i = 0; i < BLOCKS; i++) {
 		spw_analyze(s->data + (size_t)i * BLOCK, BLOCK, BLOCK, NULL,
 			    &s->traits[i]);
-	measure_all(s);
+		for (unsigned w = 0; w < ways.n; w++)
+			s->is[i][w] = (struct figures){ .stored = BLOCK };
+	}
 }
 
 static void
@@ -316,27 +338,46 @@ oracle(struct stream *s, unsigned block, double bw)
 	return best;
 }
 
-struct regret { double cost, best, overhead; };
+/* What an advisor that knew nothing chose, and what of its time it took. */
+struct followed {
+	uint8_t choice[STREAM];
+	double overhead;
+};
 
-static struct regret
+static struct followed
 follow(struct stream *s, double bw)
 {
 	struct engine e = engine_new(&async, NULL);
-	struct regret r = { .cost = 0 };
+	struct followed ret;
 
 	engine_add(&e, UINT64_MAX, bw);
 	for (unsigned i = 0; i < STREAM; i++) {
-		unsigned block = i % BLOCKS;
-		struct spw_advice advice = engine_ask(&e, s, block, BLOCK);
-		const struct figures *f =
-			figures_of(s, block, advice.piece[0].choice);
+		const uint8_t *data = s->data + (size_t)(i % BLOCKS) * BLOCK;
+		struct spw_advice advice =
+			engine_ask(&e, s, i % BLOCKS, BLOCK);
+		struct figures now = { .stored = BLOCK };
 
-		engine_learn(&e, &advice, 0, f);
-		r.cost += cost_of(f, bw);
-		r.best += oracle(s, block, bw);
+		ret.choice[i] = advice.piece[0].choice;
+		if (ret.choice[i])
+			pack_once(data, &advice.piece[0].pack, &now);
+		engine_learn(&e, &advice, 0, &now);
 	}
-	r.overhead = e.seconds;
+	ret.overhead = e.seconds;
 	spw_advisor_free(e.a);
+	return ret;
+}
+
+struct regret { double cost, best, overhead; };
+
+static struct regret
+charge(struct stream *s, const struct followed *f, double bw)
+{
+	struct regret r = { .overhead = f->overhead };
+
+	for (unsigned i = 0; i < STREAM; i++) {
+		r.cost += cost_of(figures_of(s, i % BLOCKS, f->choice[i]), bw);
+		r.best += oracle(s, i % BLOCKS, bw);
+	}
 	return r;
 }
 
@@ -350,45 +391,58 @@ compare_regrets(const void *a, const void *b)
 	return more < 0 ? -1 : more > 0;
 }
 
-/* Of some rounds, each with an advisor that knows nothing, the middle one. */
-static struct regret
-follow_often(struct stream *s, double bw)
+static const double bandwidths[] = { 100e6, 400e6, 1500e6 };
+enum { SPEEDS = ARRAY_LEN(bandwidths) };
+
+/* Of some rounds the middle one, at each bandwidth. */
+static void
+follow_often(struct stream *s, struct regret ret[SPEEDS])
 {
+	struct followed f[SPEEDS][ROUNDS];
 	struct regret r[ROUNDS];
 
-	for (int i = 0; i < ROUNDS; i++)
-		r[i] = follow(s, bw);
-	qsort(r, ROUNDS, sizeof(*r), compare_regrets);
-	return r[ROUNDS / 2];
+	for (int i = 0; i < ROUNDS; i++) {
+		measure_all(s, i);
+		for (int k = 0; k < SPEEDS; k++)
+			f[k][i] = follow(s, bandwidths[k]);
+	}
+	for (int k = 0; k < SPEEDS; k++) {
+		for (int i = 0; i < ROUNDS; i++)
+			r[i] = charge(s, &f[k][i], bandwidths[k]);
+		qsort(r, ROUNDS, sizeof(*r), compare_regrets);
+		ret[k] = r[ROUNDS / 2];
+	}
 }
 
 static void
 beside_oracle(void)
 {
-	static const double bw[] = { 100e6, 400e6, 1500e6 };
-	struct regret all[3] = { { .cost = 0 } };
+	struct regret all[SPEEDS] = { { .cost = 0 } };
 	double worst = 0;
 
 	printf("percent above an oracle, streams of %d MiB, cold: choice, and "
 	       "with all it took\n%-18s %16s %16s %16s\n", STREAM, "tier",
 	       "100 MB/s", "400 MB/s", "1500 MB/s");
 	for (unsigned i = 0; i < n_streams; i++) {
-		printf("%-18s", streams[i].name);
-		for (int k = 0; k < 3; k++) {
-			struct regret r = follow_often(&streams[i], bw[k]);
-			double more = (r.cost + r.overhead) / r.best - 1;
+		struct regret r[SPEEDS];
 
-			printf(" %7.2f %7.2f ", 100 * (r.cost / r.best - 1),
-			       100 * more);
+		printf("%-18s", streams[i].name);
+		follow_often(&streams[i], r);
+		for (int k = 0; k < SPEEDS; k++) {
+			double more = (r[k].cost + r[k].overhead) / r[k].best -
+				      1;
+
+			printf(" %7.2f %7.2f ",
+			       100 * (r[k].cost / r[k].best - 1), 100 * more);
 			worst = SPW_MAX(worst, more);
-			all[k].cost += r.cost;
-			all[k].best += r.best;
-			all[k].overhead += r.overhead;
+			all[k].cost += r[k].cost;
+			all[k].best += r[k].best;
+			all[k].overhead += r[k].overhead;
 		}
 		printf("\n");
 	}
 	printf("%-18s", "all");
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < SPEEDS; k++)
 		printf(" %7.2f %7.2f ", 100 * (all[k].cost / all[k].best - 1),
 		       100 * ((all[k].cost + all[k].overhead) / all[k].best -
 			      1));

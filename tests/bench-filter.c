@@ -47,7 +47,7 @@ line(const struct spw_filter_spec *f)
 {
 	const struct spw_filter_way *way;
 
-	printf("%-18s %5u", spw_filter_name(f->id), f->width);
+	printf("%-20s %5u", spw_filter_name(f->id), f->width);
 	for (size_t i = 0; (way = spw_filter_way(i)); i++)
 		printf("  %5.1f %5.1f", measure(spw_filter_apply_by, way, f,
 						filtered, plain),
@@ -69,10 +69,10 @@ main(void)
 	for (size_t i = 0; i < BLOCK; i++)
 		plain[i] = (unsigned char)(i * 2654435761u >> 13);
 	memset(filtered, 0, BLOCK);
-	printf("%-18s %5s", "filter, 1 MiB", "width");
+	printf("%-20s %5s", "filter, 1 MiB", "width");
 	for (size_t i = 0; (way = spw_filter_way(i)); i++)
 		printf("  %-11s", way->name);
-	printf("\n%-24s", "");
+	printf("\n%-26s", "");
 	for (size_t i = 0; spw_filter_way(i); i++)
 		printf("  GB/s  undo ");
 	printf("\n");

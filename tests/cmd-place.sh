@@ -87,6 +87,22 @@ printf 'a: 24 MiB\n%16d %10s  home\n' 0 "24 MiB" | diff -uB - \
 "$spillway" place --log | grep -x 'no job of yours on this node' >/dev/null ||
 	fail "a log of nobody"
 
+# A file that the kernel serves is as large as that says.
+"$spillway" run -q --include "$mount" --job handed -- bash -c '
+	head -c 70000 /dev/zero >b
+	"$0" place b >"$1/text"
+	"$0" place --json b >"$1/json"' "$spillway" "$scratch"
+cat "$scratch/text"
+grep -qx 'b: 68 KiB, job handed, served by the kernel: exec' \
+	"$scratch/text" || fail "another heading of what the kernel has"
+python3 - "$scratch/json" <<'CHECK'
+import json, sys
+file, = json.load(open(sys.argv[1]))["files"]
+part, = file["parts"]
+assert file["bypass"] == "exec" and file["size"] == 70000, file
+assert (part["offset"], part["length"], part["where"]) == (0, 70000, "home")
+CHECK
+
 status()
 {
 	local status=0

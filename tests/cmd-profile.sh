@@ -163,3 +163,22 @@ wait $! 2>/dev/null || :
 ! grep -qE 'W16[89]' err || fail "recover: $(cat err)"
 "$spillway" clean -y --tiers "$tiers" >out 2>err || fail "clean: $(cat err)"
 is_empty
+
+# One that stalls is named, and the rest is measured; so is a home.
+slow_mount_at stalled
+mkdir "$scratch/stalled/tier" "$scratch/stalled/home"
+stall()
+{
+	"$top_builddir/tests/tier-steps" "set:$scratch/stalled:stall=$1"
+}
+stall '*'
+status=0
+timeout -s KILL 50 "$spillway" profile -q --seconds 1 --seed "$seed" \
+	--include "$scratch/stalled/home" --tiers \
+	"$tiers bb:$(place "$scratch/stalled/tier")@64M" >out 2>err || status=$?
+stall ''
+[ $status = 5 ] || fail "stalled: $status $(cat err)"
+lines 2
+[ $(grep -c 'stalled/.*: does not answer$' err) = 2 ] || fail "$(cat err)"
+grep -q '^nvme:.* 64 KiB ' out || fail "$(cat out)"
+grep -q "^SPILLWAY_TIERS='ram@16M nvme:[^ ]*'\$" out || fail "$(cat out)"

@@ -363,6 +363,7 @@ test_registry(void)
 	size_t i;
 
 	for (i = 0; (slot = spw_codec_slot(i)); i++) {
+		CHECK(i < ARRAY_LEN(names));	/* a new one belongs there */
 		CHECK(slot->id == i);	/* pinned: stored in objects */
 		CHECK(!strcmp(slot->name, names[i]));
 		CHECK(slot->finding.text[0]);
@@ -377,27 +378,31 @@ test_registry(void)
 	CHECK(!spw_codec_by_name("lz5"));
 }
 
-/* Each choice once, and every codec in it. */
+/* Each choice once, and every codec that is there in it, once for columns. */
 static void
 test_pool(void)
 {
 	const struct spw_codec_choice *c, *other;
-	unsigned int seen = 0;
+	unsigned int seen = 0, columns = 0;
 	size_t i, k;
 
 	for (i = 0; (c = spw_codec_pool(i)); i++) {
 		CHECK(c->id < SPW_CODECS);
 		seen |= 1u << c->id;
+		CHECK(!c->columns || !(columns >> c->id & 1));
+		columns |= (unsigned int)c->columns << c->id;
 		for (k = 0; k < i; k++) {
 			other = spw_codec_pool(k);
 			CHECK(other->id != c->id || other->level != c->level);
 		}
 		codec = spw_codec_by_id(c->id);
-		if (codec)
-			CHECK(c->level >= codec->min_level &&
-			      c->level <= codec->max_level);
+		CHECK(codec && c->level >= codec->min_level &&
+		      c->level <= codec->max_level);
 	}
-	CHECK(seen == (1u << SPW_CODECS) - 1);
+	for (i = 0; i < SPW_CODECS; i++) {
+		CHECK((seen >> i & 1) == !!spw_codec_by_id((uint8_t)i));
+		CHECK((columns >> i & 1) == (i && seen >> i & 1));
+	}
 	CHECK(spw_codec_pool(0)->id == SPW_CODEC_NONE);
 }
 

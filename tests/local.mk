@@ -58,7 +58,8 @@ tests_units = \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
 	tests/unit-stdio-random \
-	tests/unit-trial
+	tests/unit-trial \
+	tests/unit-ways
 
 tests_codec_conformance_SOURCES = \
 	tests/codec-conformance.c \
@@ -93,6 +94,10 @@ tests_unit_trial_SOURCES = \
 	tests/guarded.h \
 	tests/unit-trial.c
 tests_unit_trial_LDADD = libback.la -lm
+tests_unit_ways_SOURCES = \
+	tests/guarded.h \
+	tests/unit-ways.c
+tests_unit_ways_LDADD = libback.la -lm
 tests_unit_analyze_SOURCES = \
 	tests/analyze-data.h \
 	tests/guarded.h \

@@ -68,7 +68,7 @@ done
 
 # A module of another version, and one under another name.
 cp "$built/module-old.so" modules/codec-lz4.so
-expect lz4 no 'codec-lz4.so has module version 1, this engine needs 2$'
+expect lz4 no 'codec-lz4.so has module version 2, this engine needs 3$'
 for from in lz4 zstd brotli deflate lzma; do
 	[ -e "$built/codec-$from.so" ] || continue
 	to=zstd
@@ -88,13 +88,16 @@ for from in lz4 zstd brotli deflate lzma; do
 	expect none yes
 done
 
-# In the build tree nobody has to say where modules are.
+# In the build tree nobody has to say where modules are; the command shows them.
 list=$("$top_builddir/tests/list-features")
+shown=$("$spillway" version --features)
 for from in lz4 zstd brotli deflate lzma; do
 	state=no
 	[ ! -e "$built/codec-$from.so" ] || state=yes
 	grep -Eq "^codec +$from +$state " <<<"$list" ||
 		fail "$from in the build tree is not $state"
+	grep -Eq "^codec +$from +$state " <<<"$shown" ||
+		fail "version --features does not show $from"
 done
 
 [ -e "$built/tiledb.so" ] || exit 0

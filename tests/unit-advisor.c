@@ -316,7 +316,7 @@ test_share(void)
 static void
 test_pin(void)
 {
-	const struct spw_codec_choice pin = { SPW_CODEC_ZSTD, 7, 0 };
+	const struct spw_codec_choice pin = { .id = SPW_CODEC_ZSTD, .level = 7 };
 	struct spw_advisor *a = advisor(&async, NULL, &pin);
 	struct spw_advice advice;
 
@@ -338,7 +338,7 @@ test_pin(void)
 static void
 test_plain(void)
 {
-	const struct spw_codec_choice pin = { SPW_CODEC_LZ4, 1, 0 };
+	const struct spw_codec_choice pin = { .id = SPW_CODEC_LZ4, .level = 1 };
 
 	for (int pinned = 0; pinned < 2; pinned++) {
 		struct spw_advisor *a =

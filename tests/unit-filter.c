@@ -38,6 +38,15 @@ define_delta(uint8_t *dst, const uint8_t *src, size_t m, size_t w, bool is_xor)
 }
 
 static void
+define_swap(uint8_t *dst, const uint8_t *src, size_t m, size_t w)
+{
+	size_t i;
+
+	for (i = 0; i < m * w; i++)
+		dst[i] = src[i / w * w + w - 1 - i % w];
+}
+
+static void
 define_shuffle(uint8_t *dst, const uint8_t *src, size_t m, size_t w)
 {
 	size_t i;
@@ -110,11 +119,13 @@ static void
 define(const struct spw_filter_spec *f, uint8_t *dst, const uint8_t *src,
        size_t n)
 {
-	static uint8_t between[LARGEST];
+	static uint8_t between[LARGEST], swapped[LARGEST];
+	const bool is_bits = f->id == SPW_FILTER_BITSHUFFLE ||
+			     f->id == SPW_FILTER_DELTA_BITSHUFFLE ||
+			     f->id == SPW_FILTER_BIG_DELTA_BITSHUFFLE;
 	size_t m = n / f->width;
 
-	if (f->id == SPW_FILTER_BITSHUFFLE ||
-	    f->id == SPW_FILTER_DELTA_BITSHUFFLE)
+	if (is_bits)
 		m = m / 8 * 8;
 	memcpy(dst, src, n);
 	switch (f->id) {
@@ -127,6 +138,11 @@ define(const struct spw_filter_spec *f, uint8_t *dst, const uint8_t *src,
 	case SPW_FILTER_XOR:
 		define_delta(dst, src, m, f->width, f->id == SPW_FILTER_XOR);
 		return;
+	case SPW_FILTER_BIG_DELTA_SHUFFLE:
+	case SPW_FILTER_BIG_DELTA_BITSHUFFLE:
+		define_swap(swapped, src, m, f->width);
+		src = swapped;
+		/* fall through */
 	case SPW_FILTER_DELTA_SHUFFLE:
 	case SPW_FILTER_XOR_SHUFFLE:
 	case SPW_FILTER_DELTA_BITSHUFFLE:
@@ -134,8 +150,7 @@ define(const struct spw_filter_spec *f, uint8_t *dst, const uint8_t *src,
 			     f->id == SPW_FILTER_XOR_SHUFFLE);
 		src = between;
 	}
-	if (f->id == SPW_FILTER_BITSHUFFLE ||
-	    f->id == SPW_FILTER_DELTA_BITSHUFFLE)
+	if (is_bits)
 		define_bitshuffle(dst, src, m, f->width);
 	else
 		define_shuffle(dst, src, m, f->width);
@@ -314,7 +329,9 @@ test_folding(void)
 static void
 test_known(void)
 {
-	static const uint8_t counts[] = { 1, 254, 255, 4, 4, 3, 3, 4, 1 };
+	static const uint8_t counts[] = {
+		1, 254, 255, 4, 4, 3, 3, 4, 1, 3, 3,
+	};
 	struct spw_filter_spec f;
 	unsigned int id, width, count;
 	uint8_t a = 1, b = 2;

@@ -51,7 +51,7 @@ put_file(const char *name, const char *text, size_t n)
 static char *
 get_file(const char *name)
 {
-	static char text[1 << 20];
+	static char text[SPW_SEED_MOST + 1];
 	FILE *f = fopen(name, "r");
 
 	CHECK(f);
@@ -296,6 +296,15 @@ test_odd_files(void)
 	spw_predict_free(p);
 }
 
+/* What the file knows of a tier; false: nothing. */
+static bool
+knows(const char *name, struct spw_seed_tier *ret)
+{
+	strcpy(ret->name, name);
+	spw_seed_tiers(FILE_NAME, ret, 1);
+	return ret->write > 0;
+}
+
 /* Tiers that a profile measured are found again, on this machine only; a later
  * save keeps them, and so does a profile of others.
  */
@@ -314,26 +323,26 @@ test_tiers(void)
 	char *text;
 
 	(void)unlink(FILE_NAME);
-	CHECK(spw_seed_tier(FILE_NAME, "ram", &t) == -ENOENT);
+	CHECK(!knows("ram", &t));
 	CHECK(!spw_seed_save_profile(p, FILE_NAME, &profile, &note));
 	strcpy(profile.tier[0].name, "ram");
 	profile.tier[0].write = 5e9;
 	CHECK(!spw_seed_save_profile(p, FILE_NAME, &profile, &note));
 	learn(p, 1, 7, 1);
 	save(p, 0);
-	CHECK(!spw_seed_tier(FILE_NAME, "ram", &t) && t.write == 5e9);
-	CHECK(!spw_seed_tier(FILE_NAME, "nvme:/a \"b\"", &t));
+	CHECK(knows("ram", &t) && t.write == 5e9);
+	CHECK(knows("nvme:/a \"b\"", &t));
 	CHECK(t.write == 2e9 && t.read == 3e9 && t.latency == 1e-4);
-	CHECK(spw_seed_tier(FILE_NAME, "bb:/x", &t) == -ENOENT);
+	CHECK(!knows("bb:/x", &t));
 	CHECK(strstr(get_file(FILE_NAME), "\"lz4\":\t\"1.9\""));
 	text = strdup(get_file(FILE_NAME));
 	CHECK(text);
 	memcpy(strstr(text, "5000000000"), "-500000000", 10);
 	put_file(FILE_NAME, text, strlen(text));
-	CHECK(spw_seed_tier(FILE_NAME, "ram", &t) == -ENOENT);
+	CHECK(!knows("ram", &t));
 	memcpy(strstr(text, "\"cpu\":\t\"") + 8, "Z", 1);
 	put_file(FILE_NAME, text, strlen(text));
-	CHECK(spw_seed_tier(FILE_NAME, "nvme:/a \"b\"", &t) == -ENOENT);
+	CHECK(!knows("nvme:/a \"b\"", &t));
 	free(text);
 	spw_predict_free(p);
 }
@@ -345,6 +354,48 @@ weight_of(const struct spw_seed *seed, uint64_t traits)
 		if (seed->at[i].traits == traits)
 			return seed->at[i].weight;
 	return 0;
+}
+
+static off_t
+size_of(const char *name)
+{
+	struct stat st;
+
+	CHECK(!stat(name, &st));
+	return st.st_size;
+}
+
+/* One that many have added to keeps what was seen most, and can be read; one
+ * that is larger than that is not.
+ */
+static void
+test_large(void)
+{
+	struct spw_known known = { .weight = 1, .fraction = 0.5, .pack = 1e8 };
+	struct spw_predictor *p = fresh();
+	struct spw_seed more = { .n = 0 };
+	struct spw_seed_note note;
+	static char text[SPW_SEED_MOST];
+
+	(void)unlink(FILE_NAME);
+	known.choice = spw_predict_choices(p, &(unsigned){ 0 })[1];
+	for (known.traits = 1; known.traits <= 30000; known.traits++) {
+		known.weight = known.traits == 29000 ? 9 : 1;
+		CHECK(!spw_seed_add(&more, &known));
+	}
+	CHECK(!spw_seed_merge(&more, FILE_NAME, &note));
+	CHECK(size_of(FILE_NAME) > SPW_SEED_MOST / 2);
+	CHECK(size_of(FILE_NAME) <= SPW_SEED_MOST);
+	CHECK(strstr(get_file(FILE_NAME), "0000000000007148"));
+	load(p, 0, "");
+	CHECK(!truncate(FILE_NAME, SPW_SEED_MOST + 1));
+	load(p, -EBADMSG, "is larger than 4 MiB; ignored, it will be rebuilt");
+	memset(text, '[', sizeof(text));
+	put_file(FILE_NAME, text, sizeof(text));
+	load(p, -EBADMSG, "has too many values; ignored");
+	spw_seed_clear(&more);
+	spw_predict_free(p);
+	(void)unlink(FILE_NAME);
 }
 
 /* A block of a new stream counts for one, and none is lost. */
@@ -426,6 +477,7 @@ main(void)
 	test_odd_machine();
 	test_odd_files();
 	test_tiers();
+	test_large();
 	test_together();
 	test_killed();
 	for (size_t i = 0; i < ARRAY_LEN(left); i++)

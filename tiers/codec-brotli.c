@@ -188,12 +188,20 @@ brotli_decode(void *ctx, void *dst, size_t len, const void *src, size_t n)
 	return r;
 }
 
+static const struct spw_codec_choice choices[] = {
+	{ SPW_CODEC_BROTLI, 1, 250, true },
+	{ SPW_CODEC_BROTLI, 4, 80, false },
+	{ SPW_CODEC_BROTLI, 9, 15, false },
+	{ .speed = 0 },
+};
+
 static const struct spw_codec codec = {
 	.id = SPW_CODEC_BROTLI,
 	.name = "brotli",
 	.min_level = SPW_BROTLI_LOW,
 	.max_level = SPW_BROTLI_HIGH,
 	.default_level = 1,
+	.choices = choices,
 	.bound = brotli_bound,
 	.ctx_new = brotli_ctx_new,
 	.ctx_free = brotli_ctx_free,

@@ -76,12 +76,19 @@ deflate_decode(void *p, void *dst, size_t len, const void *src, size_t n)
 	return used == n ? 0 : -EBADMSG;
 }
 
+static const struct spw_codec_choice choices[] = {
+	{ SPW_CODEC_DEFLATE, 1, 150, false },
+	{ SPW_CODEC_DEFLATE, 6, 70, true },
+	{ .speed = 0 },
+};
+
 static const struct spw_codec codec = {
 	.id = SPW_CODEC_DEFLATE,
 	.name = "deflate",
 	.min_level = SPW_DEFLATE_LOW,
 	.max_level = SPW_DEFLATE_HIGH,
 	.default_level = 1,
+	.choices = choices,
 	.bound = deflate_bound,
 	.ctx_new = deflate_ctx_new,
 	.ctx_free = deflate_ctx_free,

@@ -82,12 +82,20 @@ lz4_decode(void *ctx, void *dst, size_t len, const void *src, size_t n)
 	return got >= 0 && (size_t)got == len ? 0 : -EBADMSG;
 }
 
+/* A negative level is an acceleration. */
+static const struct spw_codec_choice choices[] = {
+	{ SPW_CODEC_LZ4, -8, 1200, false },
+	{ SPW_CODEC_LZ4, 1, 600, true },
+	{ .speed = 0 },
+};
+
 static const struct spw_codec codec = {
 	.id = SPW_CODEC_LZ4,
 	.name = "lz4",
 	.min_level = SPW_LZ4_LOW,
 	.max_level = SPW_LZ4_HIGH,
 	.default_level = 1,
+	.choices = choices,
 	.bound = lz4_bound,
 	.ctx_new = lz4_ctx_new,
 	.ctx_free = lz4_ctx_free,

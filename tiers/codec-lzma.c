@@ -123,12 +123,19 @@ lzma_decode(void *p, void *dst, size_t len, const void *src, size_t n)
 	}
 }
 
+static const struct spw_codec_choice choices[] = {
+	{ SPW_CODEC_LZMA, 0, 20, false },
+	{ SPW_CODEC_LZMA, 6, 3, true },
+	{ .speed = 0 },
+};
+
 static const struct spw_codec codec = {
 	.id = SPW_CODEC_LZMA,
 	.name = "lzma",
 	.min_level = SPW_LZMA_LOW,
 	.max_level = SPW_LZMA_HIGH,
 	.default_level = 0,
+	.choices = choices,
 	.bound = lzma_bound,
 	.ctx_new = lzma_ctx_new,
 	.ctx_free = lzma_ctx_free,

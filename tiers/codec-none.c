@@ -50,9 +50,14 @@ none_decode(void *ctx, void *dst, size_t len, const void *src, size_t n)
 	return 0;
 }
 
+static const struct spw_codec_choice choices[] = {
+	{ SPW_CODEC_NONE, 0, UINT16_MAX, false }, { .speed = 0 },
+};
+
 const struct spw_codec spw_codec_none = {
 	.id = SPW_CODEC_NONE,
 	.name = "none",
+	.choices = choices,
 	.bound = none_bound,
 	.ctx_new = none_ctx_new,
 	.ctx_free = none_ctx_free,

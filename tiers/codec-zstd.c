@@ -96,12 +96,24 @@ zstd_decode(void *p, void *dst, size_t len, const void *src, size_t n)
 	return r == len ? 0 : -EBADMSG;
 }
 
+static const struct spw_codec_choice choices[] = {
+	{ SPW_CODEC_ZSTD, -5, 600, false },
+	{ SPW_CODEC_ZSTD, -1, 450, false },
+	{ SPW_CODEC_ZSTD, 1, 350, true },
+	{ SPW_CODEC_ZSTD, 3, 220, false },
+	{ SPW_CODEC_ZSTD, 6, 100, false },
+	{ SPW_CODEC_ZSTD, 12, 30, false },
+	{ SPW_CODEC_ZSTD, 19, 3, false },
+	{ .speed = 0 },
+};
+
 static const struct spw_codec codec = {
 	.id = SPW_CODEC_ZSTD,
 	.name = "zstd",
 	.min_level = SPW_ZSTD_LOW,
 	.max_level = SPW_ZSTD_HIGH,	/* above, 100 MiB per context */
 	.default_level = 1,
+	.choices = choices,
 	.bound = zstd_bound,
 	.ctx_new = zstd_ctx_new,
 	.ctx_free = zstd_ctx_free,

@@ -114,22 +114,16 @@ spw_codec_by_name(const char *name)
 	return NULL;
 }
 
-/* A negative lz4 level is an acceleration. */
-static const struct spw_codec_choice pool[] = {
-	{ SPW_CODEC_NONE, 0, UINT16_MAX },
-	{ SPW_CODEC_LZ4, -8, 1200 }, { SPW_CODEC_LZ4, 1, 600 },
-	{ SPW_CODEC_ZSTD, -5, 600 }, { SPW_CODEC_ZSTD, -1, 450 },
-	{ SPW_CODEC_ZSTD, 1, 350 }, { SPW_CODEC_ZSTD, 3, 220 },
-	{ SPW_CODEC_ZSTD, 6, 100 }, { SPW_CODEC_ZSTD, 12, 30 },
-	{ SPW_CODEC_ZSTD, 19, 3 },
-	{ SPW_CODEC_BROTLI, 1, 250 }, { SPW_CODEC_BROTLI, 4, 80 },
-	{ SPW_CODEC_BROTLI, 9, 15 },
-	{ SPW_CODEC_DEFLATE, 1, 150 }, { SPW_CODEC_DEFLATE, 6, 70 },
-	{ SPW_CODEC_LZMA, 0, 20 }, { SPW_CODEC_LZMA, 6, 3 },
-};
-
 const struct spw_codec_choice *
 spw_codec_pool(size_t i)
 {
-	return i < ARRAY_LEN(pool) ? &pool[i] : NULL;
+	for (size_t k = 0; k < ARRAY_LEN(slots); k++) {
+		const struct spw_codec_choice *at =
+			slots[k].codec ? slots[k].codec->choices : NULL;
+
+		for (; at && at->speed; at++)
+			if (!i--)
+				return at;
+	}
+	return NULL;
 }

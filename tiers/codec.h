@@ -4,6 +4,7 @@
 #ifndef SPW_TIERS_CODEC_H
 #define SPW_TIERS_CODEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,16 @@
  */
 #define SPW_CODEC_MAX ((size_t)1 << 30)
 
+/* A codec at a level that is worth choosing. */
+struct spw_codec_choice {
+	uint8_t id;
+	int8_t level;
+	uint16_t speed;			/* of packing, MB/s, on most data and
+					 * machines within a factor of four */
+	bool columns;			/* the level for text in columns, of
+					 * which others make no less */
+};
+
 struct spw_codec {
 	uint8_t id;
 	const char *name;		/* as in +name=level of a tier */
@@ -24,6 +35,9 @@ struct spw_codec {
 	 * min and max are those of the line in shm/codecs.h.
 	 */
 	int min_level, max_level, default_level;
+
+	/* What the planner chooses from, with a speed of 0 behind the last. */
+	const struct spw_codec_choice *choices;
 
 	/* encode never answers -E2BIG when cap is at least this. */
 	size_t (*bound)(size_t n);
@@ -93,17 +107,9 @@ const struct spw_codec_slot *spw_codec_slot(size_t i);
 const struct spw_codec *spw_codec_by_id(uint8_t id);
 const struct spw_codec *spw_codec_by_name(const char *name);
 
-/* The ways of packing worth choosing from, by codec and level; NULL past the
- * last.  Number 0 packs nothing.  One whose codec is not to be had is listed
- * all the same.
+/* The choices of all codecs that can be used; NULL past the last.  Number 0
+ * packs nothing.
  */
-struct spw_codec_choice {
-	uint8_t id;
-	int8_t level;
-	uint16_t speed;			/* of packing, MB/s, on most data and
-					 * machines within a factor of four */
-};
-
 const struct spw_codec_choice *spw_codec_pool(size_t i);
 
 extern const struct spw_codec spw_codec_none;

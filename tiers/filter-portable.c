@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* filter-portable.c -- the loops of the prefilters in plain C */
 
+#include <byteswap.h>
 #include <endian.h>
 #include <string.h>
 
@@ -80,6 +81,21 @@ turn_bits(uint8_t *p, size_t n)
 #define UNFOLD(v) ((v) >> 1 ^ (0 - ((v) & 1)))
 
 static void
+swap(uint8_t *dst, const uint8_t *src, size_t m, size_t w)
+{
+	uint64_t v;
+	size_t i;
+
+#define LOOP(W)							\
+	for (i = 0; i < m; i++) {				\
+		v = bswap_64(load(src + i * (W), W));		\
+		store(dst + i * (W), W, v >> (64 - 8 * (W)));	\
+	}
+	FOR_WIDTH(w, LOOP)
+#undef LOOP
+}
+
+static void
 delta(uint8_t *dst, const uint8_t *src, size_t m, size_t w, uint64_t *prev)
 {
 	uint64_t last = *prev, v, d;
@@ -153,6 +169,7 @@ const struct spw_filter_way spw_filter_portable = {
 	.shuffle = shuffle,
 	.unshuffle = unshuffle,
 	.turn_bits = turn_bits,
+	.swap = swap,
 	.delta = delta,
 	.undelta = undelta,
 	.xor = xor,

@@ -260,6 +260,43 @@ turn_bits(uint8_t *p, size_t n)
 	REST.turn_bits(p + i, n - i);
 }
 
+/* Each byte changes places with the one beside it, then each pair with the pair
+ * beside it, ...
+ */
+#define SWAP(N, step)							\
+INLINE size_t								\
+swap##N(uint8_t *dst, const uint8_t *src, size_t n)			\
+{									\
+	typedef uint##N##_t whole __attribute__((vector_size(V)));	\
+	whole v;							\
+	size_t i;							\
+									\
+	for (i = 0; i + V <= n; i += V) {				\
+		memcpy(&v, src + i, V);					\
+		step;							\
+		memcpy(dst + i, &v, V);					\
+	}								\
+	return i;							\
+}
+
+#define BYTES(v, mask) (((v) & (mask)) << 8 | ((v) >> 8 & (mask)))
+#define PAIRS(v, mask) (((v) & (mask)) << 16 | ((v) >> 16 & (mask)))
+
+SWAP(16, v = v << 8 | v >> 8)
+SWAP(32, v = BYTES(v, 0x00ff00ffu); v = v << 16 | v >> 16)
+SWAP(64, v = BYTES(v, 0x00ff00ff00ff00ffu);
+     v = PAIRS(v, 0x0000ffff0000ffffu); v = v << 32 | v >> 32)
+
+TARGET static void
+swap(uint8_t *dst, const uint8_t *src, size_t m, size_t w)
+{
+	size_t n = m * w, i = w == 2 ? swap16(dst, src, n) :
+			      w == 4 ? swap32(dst, src, n) :
+				       swap64(dst, src, n);
+
+	REST.swap(dst + i, src + i, (n - i) / w, w);
+}
+
 /* Differences.  The first element needs *prev and goes the portable way; from
  * there on the vector of elements before is the same memory, one element
  * earlier.  A comparison yields 0 or -1: folding as in filter-portable.c.
@@ -396,6 +433,7 @@ const struct spw_filter_way WAY = {
 	.shuffle = shuffle,
 	.unshuffle = unshuffle,
 	.turn_bits = turn_bits,
+	.swap = swap,
 	.delta = delta,
 	.undelta = undelta,
 	.xor = xor,

@@ -23,6 +23,11 @@ struct spw_filter_way {
 	 */
 	void (*turn_bits)(uint8_t *p, size_t n);
 
+	/* The bytes of each element the other way round; w is 2, 4 or 8, and
+	 * dst may be src.
+	 */
+	void (*swap)(uint8_t *dst, const uint8_t *src, size_t m, size_t w);
+
 	/* *prev is the element before the first; it is set to the last one,
 	 * as it was in the unfiltered data.  The undoing ones also take dst
 	 * equal to src.

@@ -33,20 +33,27 @@ static const struct filter {
 	enum order order;
 	uint8_t least, most;		/* width */
 	bool numbers;			/* widths of NUMBERS only */
+	bool big;
 } filters[SPW_FILTERS] = {
-	[SPW_FILTER_NONE] = { "none", PLAIN, IN_PLACE, 0, 0, false },
-	[SPW_FILTER_SHUFFLE] = { "shuffle", PLAIN, BYTES, 2, 255, false },
-	[SPW_FILTER_BITSHUFFLE] = { "bitshuffle", PLAIN, BITS, 1, 255,
+	[SPW_FILTER_NONE] = { "none", PLAIN, IN_PLACE, 0, 0, false, false },
+	[SPW_FILTER_SHUFFLE] = { "shuffle", PLAIN, BYTES, 2, 255, false,
+				 false },
+	[SPW_FILTER_BITSHUFFLE] = { "bitshuffle", PLAIN, BITS, 1, 255, false,
 				    false },
-	[SPW_FILTER_DELTA] = { "delta", DELTA, IN_PLACE, 1, 8, true },
-	[SPW_FILTER_XOR] = { "xor-delta", XOR, IN_PLACE, 1, 8, true },
+	[SPW_FILTER_DELTA] = { "delta", DELTA, IN_PLACE, 1, 8, true, false },
+	[SPW_FILTER_XOR] = { "xor-delta", XOR, IN_PLACE, 1, 8, true, false },
 	[SPW_FILTER_DELTA_SHUFFLE] = { "delta+shuffle", DELTA, BYTES, 2, 8,
-				       true },
+				       true, false },
 	[SPW_FILTER_XOR_SHUFFLE] = { "xor-delta+shuffle", XOR, BYTES, 2, 8,
-				     true },
+				     true, false },
 	[SPW_FILTER_DELTA_BITSHUFFLE] = { "delta+bitshuffle", DELTA, BITS, 1,
-					  8, true },
-	[SPW_FILTER_COLUMNS] = { "columns", PLAIN, IN_PLACE, 1, 1, false },
+					  8, true, false },
+	[SPW_FILTER_COLUMNS] = { "columns", PLAIN, IN_PLACE, 1, 1, false,
+				 false },
+	[SPW_FILTER_BIG_DELTA_SHUFFLE] = { "big-delta+shuffle", DELTA, BYTES,
+					   2, 8, true, true },
+	[SPW_FILTER_BIG_DELTA_BITSHUFFLE] = { "big-delta+bitshuffle", DELTA,
+					      BITS, 2, 8, true, true },
 };
 
 bool
@@ -151,10 +158,14 @@ static void
 apply_chunk(struct run *r, uint8_t *dst, const uint8_t *src, size_t i,
 	    size_t g)
 {
-	uint8_t between[CHUNK];
+	uint8_t between[CHUNK], swapped[CHUNK];
 	uint8_t *to = r->filter->order == IN_PLACE ? dst + i * r->w : between;
 
 	src += i * r->w;
+	if (r->filter->big) {
+		r->way->swap(swapped, src, g, r->w);
+		src = swapped;
+	}
 	if (r->filter->difference == DELTA)
 		r->way->delta(to, src, g, r->w, &r->prev);
 	if (r->filter->difference == XOR)
@@ -199,6 +210,8 @@ undo_chunk(struct run *r, uint8_t *dst, const uint8_t *src, size_t i, size_t g)
 		r->way->undelta(dst, from, g, r->w, &r->prev);
 	if (r->filter->difference == XOR)
 		r->way->unxor(dst, from, g, r->w, &r->prev);
+	if (r->filter->big)
+		r->way->swap(dst, dst, g, r->w);
 }
 
 static size_t

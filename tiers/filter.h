@@ -11,8 +11,9 @@
  *                 integers, folded so that 0 -1 1 -2 2 become 0 1 2 3 4
  *   xor-delta     the xor with the element before
  *
- * and combinations that do one and then the other.  The element before the
- * first is 0.  What is left at the end, less than an element (with bitshuffle
+ * and combinations that do one and then the other; those that are called big
+ * take integers of the other, big-endian, order, and leave what a delta of
+ * little-endian ones would.  The element before the first is 0.  What is left at the end, less than an element (with bitshuffle
  * less than 8 elements), stays as it is.  One is for text, and sees lines:
  *
  *   columns       of each 32768 bytes first the first bytes of the first
@@ -44,12 +45,14 @@ enum spw_filter_id {
 	SPW_FILTER_XOR_SHUFFLE = 6,
 	SPW_FILTER_DELTA_BITSHUFFLE = 7,
 	SPW_FILTER_COLUMNS = 8,
+	SPW_FILTER_BIG_DELTA_SHUFFLE = 9,
+	SPW_FILTER_BIG_DELTA_BITSHUFFLE = 10,
 	SPW_FILTERS
 };
 
 /* Widths: 0 for none; 2 to 255 for shuffle, 1 to 255 for bitshuffle, so that
  * whole records are fine; 1, 2, 4 and 8 for delta and xor-delta; 2, 4 and 8
- * for those followed by shuffle; 1 for columns.
+ * for those followed by shuffle and for big ones; 1 for columns.
  */
 struct spw_filter_spec {
 	uint8_t id;
@@ -63,7 +66,7 @@ bool spw_filter_is_known(const struct spw_filter_spec *f);
 const char *spw_filter_name(uint8_t id);
 
 /* n bytes from src to dst, which must not overlap.  0, or -EINVAL for a
- * filter that is not known.  Any thread, any alignment, any n; uses 38 KiB
+ * filter that is not known.  Any thread, any alignment, any n; uses 50 KiB
  * of stack and no other memory.  undo(apply(x)) == x, and what apply yields
  * is the same on every machine.
  */

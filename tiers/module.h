@@ -18,7 +18,7 @@ struct spw_codec;
 struct spw_pmem_calls;
 
 /* Raised with every change to the structs that modules fill. */
-#define SPW_MODULE_ABI 2
+#define SPW_MODULE_ABI 3
 
 /* One line for people: what was found, or why it cannot be had. */
 struct spw_finding {

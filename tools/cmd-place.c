@@ -207,6 +207,7 @@ static void
 put_file(struct request *req, const char *path, const char *job,
 	 const struct spw_parts *p)
 {
+	const char *why = p->bypass ? spw_bypass_name(p->bypass) : NULL;
 	char size[SPW_SHOW_MAX];
 
 	if (req->json) {
@@ -214,6 +215,8 @@ put_file(struct request *req, const char *path, const char *job,
 		spw_json_string(&req->j, "path", path);
 		if (job)
 			spw_json_string(&req->j, "job", job);
+		if (why)
+			spw_json_string(&req->j, "bypass", why);
 		spw_json_number(&req->j, "size", p->size);
 		put_parts(&req->j, p);
 		spw_json_close(&req->j, '}');
@@ -225,6 +228,8 @@ put_file(struct request *req, const char *path, const char *job,
 		fputs(", job ", stdout);
 		spw_show_name(stdout, job);
 	}
+	if (why)
+		printf(", served by the kernel: %s", why);
 	putchar('\n');
 	print_parts(req, p);
 }
@@ -281,6 +286,26 @@ put_kept(struct request *req, const char *path, const struct spw_stub *stub)
 	spw_json_close(&req->j, '}');
 }
 
+/* Of a file that the kernel serves, its segment knows what is still on the way
+ * home; if that is nothing, the kernel knows better.
+ */
+static int
+trust_kernel(const struct stat *st, struct spw_parts *p)
+{
+	enum spw_bypass why = p->bypass;
+	int r;
+
+	if (!why)
+		return 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->part[i].where != SPW_PART_HOME)
+			return 0;
+	spw_parts_free(p);
+	r = spw_parts_at_home((uint64_t)st->st_size, p);
+	p->bypass = why;
+	return r;
+}
+
 /* The segment that knows most of it: one that holds bytes, or any. */
 static void
 place_file(struct request *req, const struct spw_chosen *c, const char *path)
@@ -313,6 +338,8 @@ place_file(struct request *req, const struct spw_chosen *c, const char *path)
 		job = NULL;
 		r = spw_parts_at_home((uint64_t)st.st_size, &parts);
 	}
+	if (r == 0)
+		r = trust_kernel(&st, &parts);
 	if (r < 0) {
 		blame_file(req, path, r);
 		return;

@@ -74,6 +74,7 @@ struct request {
 	struct spw_args args;
 	char seed[SPW_CONFIG_PATH];	/* "": none */
 	struct spw_tierlist tiers;
+	bool deaf;			/* one of them was left out */
 	struct spw_profile_time time;
 };
 
@@ -114,6 +115,26 @@ read_seconds(struct request *req)
 	return -1;
 }
 
+/* Who checks a tier that stalls waits with it. */
+static void
+leave_deaf(struct request *req)
+{
+	struct spw_tierlist *list = &req->tiers;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < list->n; i++) {
+		if (spw_profile_answers(&req->args.cfg, list, i)) {
+			list->tier[n++] = list->tier[i];
+			continue;
+		}
+		req->deaf = true;
+		say(req, SPW_WARNING, SPW_NO_CODE,
+		    spw_tierspec_place(list, &list->tier[i]),
+		    spw_profile_error(-ETIMEDOUT), NULL);
+	}
+	list->n = n;
+}
+
 /* Tiers are checked as for a run, so that none is filled that has no room. */
 static int
 read_tiers(struct request *req, char **envp)
@@ -121,8 +142,10 @@ read_tiers(struct request *req, char **envp)
 	struct spw_diag diag = { 0 };
 	int r = spw_config_tiers(&req->args.cfg, envp, &req->tiers, &diag);
 
-	if (!r)
+	if (!r) {
+		leave_deaf(req);
 		r = spw_config_check(&req->args.cfg, &req->tiers, &diag);
+	}
 	if (r < 0 || diag.severity == SPW_WARNING)
 		spw_diag_print(&diag, req->args.color, STDERR_FILENO);
 	if (!spw_config_seed(&req->args.cfg, envp, req->seed))
@@ -244,10 +267,12 @@ profile(struct request *req, struct spw_profile_shown *s)
 		if (s->tiers.at[i].err) {
 			say(req, SPW_WARNING, SPW_NO_CODE,
 			    s->tiers.at[i].is.name,
-			    spw_diag_errno(s->tiers.at[i].err), NULL);
+			    spw_profile_error(s->tiers.at[i].err), NULL);
 			status = SPW_EXIT_PARTLY;
 		}
 	if (req->seed[0] && save(req, &s->set, &s->costs, &s->tiers) < 0)
+		status = SPW_EXIT_PARTLY;
+	if (req->deaf)
 		status = SPW_EXIT_PARTLY;
 	s->seed = req->seed;
 	s->list = &req->tiers;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shm/version.h"
+#include "tiers/features.h"
 #include "tools/args.h"
 #include "tools/commands.h"
 #include "tools/library.h"
@@ -22,8 +23,19 @@ static const char usage[] =
 	"  spillway version --features\n"
 	"  spillway --version\n"
 	"\n"
-	"  --features            tiers, files and limits of this build\n"
+	"  --features            tiers, files and libraries of this build\n"
 	"  --help                this text\n";
+
+/* Written with the rest, at once: who looks for one line may not read on. */
+static int
+put_part(const struct spw_feature *f, void *arg)
+{
+	(void)arg;
+	printf("%-11s %-7s %-3s  ", f->kind, f->name, f->present ? "yes" : "no");
+	spw_show_name(stdout, f->detail);
+	putchar('\n');
+	return 0;
+}
 
 static void
 put_features(void)
@@ -46,6 +58,7 @@ put_features(void)
 #else
 	puts("failpoints  none");
 #endif
+	(void)spw_features_each(NULL, put_part, NULL);	/* the rest is told */
 }
 
 int

@@ -384,6 +384,9 @@ spw_parts_find(struct spw_map *map, const struct spw_file_id *id,
 	if (file == SPW_NONE)
 		return -ENOENT;
 	ret->size = atomic_load(&map->files[file].size);
+	ret->bypass = atomic_load(&map->files[file].bypass);
+	if (ret->bypass >= SPW_BYPASS_COUNT)
+		ret->bypass = SPW_BYPASS_NONE;
 	r = find_cached(map, file, &b);
 	if (r == 0)
 		r = find_below(map, file, &b);

@@ -37,6 +37,8 @@ struct spw_parts {
 	struct spw_part *part;		/* without a gap, from 0 to size */
 	size_t n, cap;
 	bool blind;			/* some tier could not be looked at */
+	enum spw_bypass bypass;		/* why the kernel serves it, and knows
+					 * its size */
 };
 
 /* Looks at a file in a segment, disturbing nobody. -ENOENT: the segment does

@@ -187,6 +187,16 @@ put_spec(struct spw_text *t, const char *s, size_t n)
 	}
 }
 
+/* Memory is the first, whatever it was measured to be on a busy machine. */
+static bool
+is_faster(const struct spw_profile_tier *a, const struct spw_profile_tier *b)
+{
+	bool memory = a->spec->kind == SPW_KIND_RAM;
+
+	return memory != (b->spec->kind == SPW_KIND_RAM) ? memory :
+	       a->is.write > b->is.write;
+}
+
 /* The tiers worth having, fastest first. */
 static void
 suggest(const struct spw_profile_shown *s, char *ret, size_t cap)
@@ -200,8 +210,8 @@ suggest(const struct spw_profile_shown *s, char *ret, size_t cap)
 
 		for (unsigned i = 0; i < s->tiers.n; i++)
 			if (!used[i] && is_worth(s, &s->tiers.at[i]) &&
-			    (best < 0 || s->tiers.at[i].is.write >
-					 s->tiers.at[best].is.write))
+			    (best < 0 || is_faster(&s->tiers.at[i],
+						   &s->tiers.at[best])))
 				best = (int)i;
 		if (best < 0)
 			break;
@@ -275,7 +285,7 @@ put_tier(struct spw_json *j, const struct spw_profile_tier *t)
 	spw_json_open(j, NULL, '{');
 	spw_json_string(j, "tier", t->is.name);
 	if (t->err) {
-		spw_json_string(j, "error", spw_diag_errno(t->err));
+		spw_json_string(j, "error", spw_profile_error(t->err));
 		spw_json_close(j, '}');
 		return;
 	}

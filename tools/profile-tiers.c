@@ -6,13 +6,20 @@
  * and gives them back. They are marked as home, so that they mean nothing to
  * `spillway recover` if we are killed before the share is removed. Memory is
  * measured by copying, home by a file without a name.
+ *
+ * Each is measured by a process of its own, which tells how far it is: a tier
+ * that stalls lets nobody go who waits for it, and is left behind.
  */
 #include "tools/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +29,10 @@
 enum {
 	DEPTH = 8, MOST = 256, SYNCS = 16, SMALL = 4096,
 	ENOUGH = 64 << 20,		/* bytes for a point */
+	TICK_MS = 100,
 };
+
+#define SILENT 5.0			/* seconds, then it does not answer */
 
 static const struct { uint32_t size, depth; } points[] = {
 	{ 64 << 10, 1 }, { 64 << 10, DEPTH }, { 1 << 20, 1 },
@@ -40,11 +50,25 @@ struct bench {
 	uint8_t *noise;			/* bytes that nothing packs */
 	uint64_t place[MOST];
 	double until;
+	int listener;			/* hears how far it is */
+	double told;			/* when */
 };
+
+/* Less than a pipe takes at once, so that it comes as a whole. */
+static void
+tell(const struct bench *b)
+{
+	if (write(b->listener, b->tier, sizeof(*b->tier)) < 0)
+		return;			/* nobody listens any more */
+}
 
 static bool
 go_on(struct bench *b)
 {
+	if (spw_show_clock() - b->told > 1e-3 * TICK_MS) {
+		b->told = spw_show_clock();
+		tell(b);
+	}
 	return spw_profile_go_on(b->time, b->tier->is.name) &&
 	       spw_show_clock() < b->until;
 }
@@ -359,45 +383,131 @@ prepare(struct bench *b)
 	return ok && b->noise;
 }
 
-static void
-release(struct bench *b)
+static int
+measure_any(struct bench *b, const char *place, double seconds)
 {
-	for (unsigned i = 0; i < DEPTH; i++)
-		free(b->x[i].buf);
-	free(b->noise);
-	spw_packer_free(b->packer);
+	if (!prepare(b))
+		return -ENOMEM;
+	if (!b->tier->spec)
+		return measure_home(b, place, seconds);
+	if (b->tier->spec->kind != SPW_KIND_RAM)
+		return measure_tier(b, place, seconds);
+	measure_memory(b);
+	return 0;
+}
+
+/* A child: it goes when we do, and who reads what we write does not wait for
+ * it.
+ */
+static pid_t
+fork_aside(void)
+{
+	pid_t parent = getpid(), pid = fork();
+	int null;
+
+	if (pid)
+		return pid;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(1);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		(void)dup2(null, fd);
+	return 0;
+}
+
+_Noreturn static void
+measure_aside(struct bench *b, const char *place, double seconds)
+{
+	int r;
+
+	b->tier->err = -EINPROGRESS;
+	r = measure_any(b, place, seconds);
+	b->tier->err = r;
+	tell(b);
+	_exit(0);
+}
+
+/* The last that was told, or when nothing is for long, what that means. It may
+ * have measured some. */
+static int
+give_up(struct spw_profile_tier *tier, pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	conclude(&tier->is);
+	return tier->is.n ? 0 : -ETIMEDOUT;
+}
+
+/* Returns what became of it. It is stopped as we are, and then has to end. */
+static int
+listen_to(struct spw_profile_time *t, struct spw_profile_tier *tier, int fd,
+	  pid_t pid)
+{
+	const double last = SPW_MAX(t->at_last, spw_show_clock() + 1);
+	double heard = spw_show_clock();
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	bool told = false;		/* once: a second time ends it */
+
+	while (tier->err == -EINPROGRESS) {
+		(void)spw_profile_go_on(t, tier->is.name);
+		if (spw_profile_is_stopped() && !told)
+			told = kill(pid, SIGTERM) == 0;
+		if (poll(&poll_fd, 1, TICK_MS) > 0) {
+			if (read(fd, tier, sizeof(*tier)) != sizeof(*tier))
+				return -EIO;
+			heard = spw_show_clock();
+		}
+		if (tier->err == -EINPROGRESS &&
+		    (spw_show_clock() > heard + SILENT ||
+		     spw_show_clock() > last))
+			return give_up(tier, pid);
+	}
+	(void)waitpid(pid, NULL, 0);
+	return tier->err;
+}
+
+static int
+measure_one(struct spw_profile_time *t, struct spw_profile_tier *tier,
+	    const char *place, double seconds)
+{
+	static struct bench b;
+	int ends[2], r;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	tier->err = -EINPROGRESS;
+	b = (struct bench){ .time = t, .tier = tier, .listener = ends[1] };
+	pid = fork_aside();
+	if (!pid)
+		measure_aside(&b, place, seconds);
+	r = pid < 0 ? -errno : 0;
+	close(ends[1]);
+	if (!r)
+		r = listen_to(t, tier, ends[0], pid);
+	close(ends[0]);
+	return r;
 }
 
 static void
-measure_any(struct bench *b, const struct spw_tierlist *list,
-	    const char *home, double seconds)
+measure_named(struct spw_profile_time *t, const struct spw_tierlist *list,
+	      const char *home, double seconds, struct spw_profile_tier *tier)
 {
-	struct spw_profile_tier *t = b->tier;
-	const char *place = t->spec ? spw_tierspec_place(list, t->spec) : home;
-	const char *kind = t->spec ? spw_tierspec_kind_name(t->spec->kind)
-				   : "home";
-	int n = snprintf(t->is.name, sizeof(t->is.name), *place ? "%s:%s"
-			 : "%s%s", kind, place);
+	const char *place = tier->spec ? spw_tierspec_place(list, tier->spec)
+				       : home;
+	const char *kind = tier->spec ?
+			   spw_tierspec_kind_name(tier->spec->kind) : "home";
+	int n = snprintf(tier->is.name, sizeof(tier->is.name), *place ?
+			 "%s:%s" : "%s%s", kind, place);
 
-	if (n < 0 || (size_t)n >= sizeof(t->is.name))
-		t->err = -ENAMETOOLONG;
-	else if (!t->spec)
-		t->err = measure_home(b, home, seconds);
-	else if (t->spec->kind == SPW_KIND_RAM)
-		measure_memory(b);
-	else
-		t->err = measure_tier(b, place, seconds);
+	tier->err = n < 0 || (size_t)n >= sizeof(tier->is.name) ?
+		    -ENAMETOOLONG : measure_one(t, tier, place, seconds);
 }
+
 
 void
 spw_profile_tiers(struct spw_profile_time *t, const struct spw_tierlist *list,
 		  const char *home, struct spw_profile_tiers *ret)
 {
-	static struct bench b;
-	bool ready;
-
-	b = (struct bench){ .time = t };
-	ready = prepare(&b);
 	for (unsigned i = 0; i <= list->n; i++) {
 		struct spw_profile_tier *at = &ret->at[ret->n];
 
@@ -405,17 +515,50 @@ spw_profile_tiers(struct spw_profile_time *t, const struct spw_tierlist *list,
 			.spec = i < list->n ? &list->tier[i] : NULL,
 			.capacity = i < list->n ? list->tier[i].capacity
 						: UINT64_MAX,
-			.err = -ENOMEM,
 		};
 		if (spw_profile_is_stopped())
 			break;
-		b.tier = at;
-		if (ready) {
-			at->err = 0;
-			measure_any(&b, list, home, (t->until -
-				    spw_show_clock()) / (list->n + 1 - i));
-		}
+		measure_named(t, list, home, (t->until - spw_show_clock()) /
+			      (list->n + 1 - i), at);
 		ret->n++;
 	}
-	release(&b);
+}
+
+bool
+spw_profile_answers(const struct spw_config *cfg,
+		    const struct spw_tierlist *list, unsigned i)
+{
+	static struct spw_tierlist one;
+	struct pollfd over = { .events = 0 };
+	struct spw_diag diag;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return true;
+	one = *list;
+	one.tier[0] = list->tier[i];
+	one.n = 1;
+	over.fd = ends[0];
+	pid = fork_aside();
+	if (!pid)
+		_exit(spw_config_check(cfg, &one, &diag) < 0);
+	close(ends[1]);			/* the end of it is told by the pipe */
+	while (pid > 0 && poll(&over, 1, (int)(1000 * SILENT)) < 0 &&
+	       errno == EINTR && !spw_profile_is_stopped())
+		;
+	close(ends[0]);
+	if (pid > 0 && !over.revents) {
+		(void)kill(pid, SIGKILL);
+		return false;
+	}
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0);
+	return true;
+}
+
+const char *
+spw_profile_error(int err)
+{
+	return err == -ETIMEDOUT ? "does not answer" : spw_diag_errno(err);
 }

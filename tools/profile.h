@@ -85,10 +85,17 @@ struct spw_profile_tiers {
 };
 
 /* All of the list, and last the home below a directory.  What is written is
- * removed again.
+ * removed again.  One that stalls is -ETIMEDOUT after some seconds.
  */
 void spw_profile_tiers(struct spw_profile_time *t,
 		       const struct spw_tierlist *list, const char *home,
 		       struct spw_profile_tiers *ret);
+const char *spw_profile_error(int err);
+
+/* Does a tier of the list answer who checks it?  Looks for some seconds, and
+ * does not say what is wrong with it.
+ */
+bool spw_profile_answers(const struct spw_config *cfg,
+			 const struct spw_tierlist *list, unsigned i);
 
 #endif
