@@ -57,6 +57,7 @@ tests_units = \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
 	tests/unit-stdio-random \
+	tests/unit-synced \
 	tests/unit-trial
 
 tests_codec_conformance_SOURCES = \
@@ -196,6 +197,10 @@ tests_unit_seen_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
 	tests/unit-seen.c
+tests_unit_synced_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-synced.c
 
 tests_unit_object_SOURCES = \
 	tests/guarded.h \
