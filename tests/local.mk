@@ -406,6 +406,7 @@ tests_scripts = \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
+	tests/tier-reader.sh \
 	tests/tier-renamed.sh \
 	tests/tier-stall-start.sh \
 	tests/tier-unread.sh \
