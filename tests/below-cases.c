@@ -563,8 +563,10 @@ answer_when_home(void)
 			tell(SPILL);
 		}
 		ask(&t);
-		while (!is_answered(&t))
+		while (!is_answered(&t)) {
 			tell(HOME);
+			tell(TIDY);	/* what was put off comes again */
+		}
 		CHECK(!is_below(&t, 0));
 	}
 	atomic_store(&over, true);
