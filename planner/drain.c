@@ -303,6 +303,8 @@ static void
 grow(struct spw_job *job)		/* by a worker */
 {
 	struct spw_growing *g = (struct spw_growing *)job;
+	const _Atomic uint64_t *syncs = &g->map->seg->syncs_down;
+	uint64_t before = atomic_load(syncs);
 	uint32_t ready = g->ready, now;
 
 	if (spw_seg_grow(g->map, SPW_POOL_SLOTS) < 0)
@@ -310,8 +312,10 @@ grow(struct spw_job *job)		/* by a worker */
 	(void)spw_seg_grow(g->map, SPW_POOL_BLOCKS);
 	now = atomic_load(&g->map->seg->pools[SPW_POOL_SLOTS].ready);
 	/* Others wait for a processor by giving theirs away, again and again:
-	 * who does not do likewise has it for much longer than they. */
-	for (; ready < now; ready += 64) {
+	 * who does not do likewise has it for much longer than they. For who
+	 * syncs every write it is enough soon. */
+	for (; ready < now && (ready - g->ready < WINDOW_SYNCED ||
+			       atomic_load(syncs) == before); ready += 64) {
 		spw_seg_meet_slots(g->map, ready);
 		(void)sched_yield();
 	}

@@ -154,9 +154,10 @@ struct spw_drainer {
 	uint32_t *sync_tickets;
 	int *sync_errs;			/* by file: what it is answered */
 	struct spw_answer *answers;	/* while a tier makes them true */
-	uint32_t nanswers, ntold;
+	uint32_t nanswers;
 	uint32_t nwaiting;		/* asks by others meanwhile */
 	bool answered;			/* by the tier's thread */
+	uint32_t sync_bits;		/* whom to tell, by the drainer */
 	uint32_t sync_width;		/* files in the last round, and asks */
 	int64_t sync_ended;		/* ns; when that was over */
 	struct spw_spin next_spin;	/* for the next one */

@@ -237,8 +237,8 @@ void spw_store_expect(struct spw_drainer *d);
  * the first thing that went wrong elsewhere. */
 int spw_store_sync(struct spw_drainer *d);
 
-/* The same; if one tier alone is concerned and has it all, its thread does
- * `then` before we hear of it. */
+/* The same; if one tier alone is concerned and has it all, its thread says so
+ * by `then` before we hear of it. */
 int spw_store_sync_then(struct spw_drainer *d, struct spw_apart_then then,
 			bool *ret_done);
 

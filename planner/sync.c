@@ -140,23 +140,14 @@ spw_sync_age(struct spw_drainer *d, uint32_t file)
 }
 
 static void
-tell(struct spw_map *map, uint32_t file, uint32_t ticket, int err)
-{
-	struct spw_file *f = &map->files[file];
-
-	atomic_store(&f->sync_err, err);
-	atomic_store(&f->sync_done, ticket);
-	spw_sys_futex_wake(&f->sync_done, INT32_MAX);
-}
-
-static void
 send_home(struct spw_drainer *d, uint32_t file)
 {
 	if (!is_doubtful(d, file))
 		return;
 	d->joining[file / 64] &= ~(1ull << file % 64);
 	spw_home_of(d, file)->refused = true;
-	tell(d->map, file, d->sync_tickets[file], -EAGAIN);
+	spw_gate_tell_synced(d->map, spw_gate_synced(
+		d->map, file, d->sync_tickets[file], -EAGAIN));
 }
 
 /* A tier that fails costs time: home is asked then. */
@@ -444,20 +435,26 @@ note_answer(struct spw_drainer *d, uint32_t file)
 }
 
 /* By the tier's thread. What the drainer has yet to note, a successor would
- * find in the tier. To wake somebody takes as long as it takes him to ask
- * again: the first is told, and while the others are the drainer comes back. */
-static bool
+ * find in the tier. */
+static uint32_t
 answer_at_once(void *arg)
 {
 	struct spw_drainer *d = arg;
-	uint32_t until = d->ntold ? d->nanswers : SPW_MIN(d->nanswers, 1u);
+	uint32_t bits = 0;
 
-	if (!d->ntold)
-		d->nwaiting = count_asks(d);
-	for (; d->ntold < until; d->ntold++)
-		tell(d->map, d->answers[d->ntold].file,
-		     d->answers[d->ntold].ticket, 0);
-	return d->ntold < d->nanswers;
+	d->nwaiting = count_asks(d);
+	for (uint32_t i = 0; i < d->nanswers; i++)
+		bits |= spw_gate_synced(d->map, d->answers[i].file,
+					d->answers[i].ticket, 0);
+	return bits;
+}
+
+static void
+tell_at_once(void *arg, uint32_t bits)
+{
+	const struct spw_drainer *d = arg;
+
+	spw_gate_tell_synced(d->map, bits);
 }
 
 static void
@@ -471,7 +468,9 @@ answer_file(struct spw_drainer *d, uint32_t file)
 		spw_home_of(d, file)->refused = true;
 	}
 	if (!d->answered || d->sync_errs[file])
-		tell(d->map, file, d->sync_tickets[file], d->sync_errs[file]);
+		d->sync_bits |= spw_gate_synced(d->map, file,
+						d->sync_tickets[file],
+						d->sync_errs[file]);
 	d->sync_width++;
 }
 
@@ -530,7 +529,7 @@ prepare(struct spw_drainer *d)
 void
 spw_sync_serve(struct spw_drainer *d)
 {
-	const struct spw_apart_then then = { answer_at_once, d };
+	const struct spw_apart_then then = { answer_at_once, tell_at_once, d };
 	const _Atomic uint32_t *asks = &d->map->seg->asks;
 	uint32_t seen, joined, n = 0, width = 0;
 	struct spw_spin spin;
@@ -556,13 +555,14 @@ spw_sync_serve(struct spw_drainer *d)
 		 spw_spin_among(&spin, asks, seen + 1));
 	if (!n)
 		return;
-	d->nanswers = d->ntold = 0;
+	d->nanswers = d->sync_bits = 0;
 	for_each(d, d->syncing, note_answer);
 	make_durable(d, then);
 	if (!d->answered)
 		d->nwaiting = count_asks(d);
 	d->sync_width = d->nwaiting;
 	for_each(d, d->syncing, answer_file);
+	spw_gate_tell_synced(d->map, d->sync_bits);
 	d->sync_ended = spw_now_ns();
 }
 

@@ -372,8 +372,9 @@ spw_file_close(struct spw_me *me, uint32_t file)
 	if (atomic_load(&f->bypass))
 		atomic_fetch_add(&me->map->seg->parted, 1);
 	opens = atomic_fetch_sub(&f->opens, 1);
+	/* Of what tiers have of it the drainer lets go before. */
 	if (opens == 1)
-		reap_if(me, file, SPW_FILE_DIRTIED);
+		reap_if(me, file, SPW_FILE_DIRTIED | SPW_FILE_COPIED);
 	return opens - 1;
 }
 

@@ -159,6 +159,8 @@ spw_gate_hand_over(struct spw_me *me, uint32_t file)
 struct question {
 	_Atomic uint64_t *bits;
 	_Atomic uint32_t *asked, *done;
+	_Atomic uint32_t *answers;	/* futex: changes after done */
+	uint32_t wake_bits;		/* to be woken for */
 	struct spw_spin *spin;		/* NULL: the answer takes long */
 };
 
@@ -182,12 +184,13 @@ ask(struct spw_map *map, uint32_t file, const struct question *q)
 	if (q->spin)
 		(void)spw_spin(q->spin, q->done, ticket);
 	for (;;) {
-		uint32_t done = atomic_load(q->done);
+		uint32_t answers = atomic_load(q->answers);
 		int r;
 
-		if ((int32_t)(done - ticket) >= 0)
+		if ((int32_t)(atomic_load(q->done) - ticket) >= 0)
 			return 0;
-		spw_sys_futex_wait(q->done, done, LOOK_MS);
+		spw_sys_futex_wait_for(q->answers, answers, q->wake_bits,
+				       spw_now_ms() + LOOK_MS);
 		if (spw_now_ms() - looked < LOOK_MS)
 			continue;
 		looked = spw_now_ms();
@@ -204,7 +207,8 @@ spw_gate_ask(struct spw_me *me, uint32_t file)
 {
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
-	const struct question q = { map->asks, &f->asked, &f->done, NULL };
+	const struct question q = { map->asks, &f->asked, &f->done, &f->done,
+				    UINT32_MAX, NULL };
 	uint32_t fails = atomic_load(&f->fails);
 	int r = ask(map, file, &q);
 
@@ -213,19 +217,45 @@ spw_gate_ask(struct spw_me *me, uint32_t file)
 	return atomic_load(&f->fails) == fails ? 0 : -atomic_load(&f->err);
 }
 
+static uint32_t
+sync_bit(uint32_t file)
+{
+	return 1u << file % 32;
+}
+
 int
 spw_gate_sync(struct spw_me *me, uint32_t file)
 {
 	struct spw_map *map = me->map;
 	struct spw_file *f = &map->files[file];
 	const struct question q = { map->syncs, &f->sync_asked,
-				    &f->sync_done, &me->spin };
+				    &f->sync_done, &map->seg->synced,
+				    sync_bit(file), &me->spin };
 	int r;
 
 	if (!atomic_load(&map->seg->durable) || atomic_load(&f->bypass))
 		return -ENOTSUP;
 	r = ask(map, file, &q);
 	return r < 0 ? r : atomic_load(&f->sync_err);
+}
+
+uint32_t
+spw_gate_synced(struct spw_map *map, uint32_t file, uint32_t ticket, int err)
+{
+	struct spw_file *f = &map->files[file];
+
+	atomic_store(&f->sync_err, err);
+	atomic_store(&f->sync_done, ticket);
+	return sync_bit(file);
+}
+
+void
+spw_gate_tell_synced(struct spw_map *map, uint32_t bits)
+{
+	if (!bits)
+		return;
+	atomic_fetch_add(&map->seg->synced, 1);
+	spw_sys_futex_wake_for(&map->seg->synced, bits);
 }
 
 static bool

@@ -50,6 +50,13 @@ int spw_gate_hand_over(struct spw_me *me, uint32_t file);
  * and sync home then. */
 int spw_gate_sync(struct spw_me *me, uint32_t file);
 
+/* The drainer's answer to that: says it, and returns the bit to tell it by to
+ * who sleeps. All who are answered together are told by one call: each would
+ * take the processor from who wakes him otherwise. */
+uint32_t spw_gate_synced(struct spw_map *map, uint32_t file, uint32_t ticket,
+			 int err);
+void spw_gate_tell_synced(struct spw_map *map, uint32_t bits);
+
 /* Settles with a drainer's round in any case: afterwards it does not hold
  * open a file that is executable, or left for a lease, or of which nothing is
  * cached and nobody has it open, unless somebody writes to it. */

@@ -430,7 +430,8 @@ stock(struct spw_me *me, enum spw_pool_id pool, uint32_t want, uint32_t *list,
 
 		if (!got)
 			break;
-		if (pool == SPW_POOL_SLOTS)
+		/* One by one takes less than all 64 where few are ours. */
+		if (pool == SPW_POOL_SLOTS && got >= 32)
 			spw_seg_meet_slots(me->map, list[*n]);
 		*n += got;
 	}

@@ -351,7 +351,7 @@ struct spw_file {
 	_Atomic uint32_t path_len;	/* a name, at the start of path; */
 	_Atomic uint32_t alt_len;	/* another, at its end; see names.h */
 	_Atomic uint32_t sync_asked;	/* fsync tickets handed out */
-	_Atomic uint32_t sync_done;	/* futex: tickets served */
+	_Atomic uint32_t sync_done;	/* tickets served; see seg.synced */
 	_Atomic uint64_t low;		/* size + 1 it was cut to since the
 					 * last object; 0: it was not */
 	_Atomic int32_t sync_err;	/* negative errno; ask home then */
@@ -532,6 +532,9 @@ struct spw_seg {
 	_Atomic uint32_t save_asked;	/* tickets: put all that is not home */
 	_Atomic uint32_t save_done;	/* into durable tiers; served so far */
 	_Atomic int32_t save_err;	/* 0, or why not all is there */
+	_Atomic uint32_t synced;	/* futex: bumped when fsyncs are served;
+					 * who waits does so for his file's
+					 * bit of 32 */
 	_Atomic int64_t staged_until;	/* ms: files brought up for later stay
 					 * so long, and the segment for them */
 

@@ -244,6 +244,25 @@ spw_sys_futex_wake(const _Atomic uint32_t *word, int n)
 				0);
 }
 
+/* The same for one of several who wait for the same word, each with bits of
+ * his own: he is woken for these. Until a time of the monotonic clock. */
+static inline int
+spw_sys_futex_wait_for(const _Atomic uint32_t *word, uint32_t val,
+		       uint32_t bits, int64_t until_ms)
+{
+	struct timespec ts = { until_ms / 1000, until_ms % 1000 * 1000000 };
+
+	return (int)spw_syscall(SYS_futex, (long)word, FUTEX_WAIT_BITSET, val,
+				(long)&ts, 0, bits);
+}
+
+static inline int
+spw_sys_futex_wake_for(const _Atomic uint32_t *word, uint32_t bits)
+{
+	return (int)spw_syscall(SYS_futex, (long)word, FUTEX_WAKE_BITSET,
+				INT32_MAX, 0, 0, bits);
+}
+
 static inline void
 spw_sys_sleep_us(long us)
 {

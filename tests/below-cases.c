@@ -303,6 +303,7 @@ reuse_record(void)
 	CHECK(!sync_file(&old));
 	CHECK(drainer->homes[old.file].named);
 	close_file(&old, "old");
+	tell(TIDY);			/* forgets it, and what tiers have */
 	new = open_file("new");
 	CHECK(new.file == old.file);
 	CHECK(!spw_home_of(drainer, new.file)->named);
@@ -562,8 +563,10 @@ answer_when_home(void)
 			tell(SPILL);
 		}
 		ask(&t);
-		while (!is_answered(&t))
+		while (!is_answered(&t)) {
 			tell(HOME);
+			tell(TIDY);	/* what was put off comes again */
+		}
 		CHECK(!is_below(&t, 0));
 	}
 	atomic_store(&over, true);

@@ -58,6 +58,7 @@ tests_units = \
 	tests/unit-signals \
 	tests/unit-stdio-calls \
 	tests/unit-stdio-random \
+	tests/unit-synced \
 	tests/unit-trial \
 	tests/unit-ways
 
@@ -207,6 +208,10 @@ tests_unit_seen_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
 	tests/unit-seen.c
+tests_unit_synced_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-synced.c
 
 tests_unit_object_SOURCES = \
 	tests/guarded.h \
@@ -415,6 +420,7 @@ tests_scripts = \
 	tests/tier-faults.sh \
 	tests/tier-io.sh \
 	tests/tier-pmem-forms.sh \
+	tests/tier-reader.sh \
 	tests/tier-renamed.sh \
 	tests/tier-stall-start.sh \
 	tests/tier-unread.sh \

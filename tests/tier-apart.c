@@ -186,12 +186,12 @@ static const struct spw_tier_ops fake = {
 
 static unsigned answers;
 
-static bool
+static uint32_t
 answer(void *arg)
 {
 	CHECK(!pthread_equal(pthread_self(), *(pthread_t *)arg));
 	answers++;
-	return false;
+	return 0;			/* nobody sleeps */
 }
 
 /* A put and a sync that end like that: whether the thread answered. */
@@ -199,7 +199,7 @@ static bool
 answers_after(struct spw_bell *b, struct spw_apart *a, int put, int sync)
 {
 	pthread_t me = pthread_self();
-	const struct spw_apart_then then = { answer, &me };
+	const struct spw_apart_then then = { answer, NULL, &me };
 	struct spw_transfer x = { .len = 1 };
 	unsigned before = answers;
 	bool done;
@@ -232,37 +232,41 @@ good_syncs_are_answered(struct spw_bell *b, struct spw_apart *a)
 	      !pthread_equal(sync_by, pthread_self()));
 }
 
-static _Atomic bool is_told;		/* who gave the order */
-static _Atomic unsigned parts;
+static _Atomic bool is_back;		/* who gave the order */
+static _Atomic uint32_t told;
 
-static bool
-answer_in_parts(void *arg)
+static uint32_t
+answer_some(void *arg)
 {
-	(void)arg;
-	if (parts == 1) {
-		for (int i = 0; i < 10000 && !is_told; i++)
-			usleep(100);
-		usleep(10000);		/* recall waits */
-	}
-	return ++parts < 3;
+	return *(uint32_t *)arg;
 }
 
-/* A long answer does not hold up who gave the order, until he recalls it. */
 static void
-long_answers_go_on(struct spw_bell *b, struct spw_apart *a)
+tell_some(void *arg, uint32_t whom)
 {
-	const struct spw_apart_then then = { answer_in_parts, NULL };
+	CHECK(whom == *(uint32_t *)arg);
+	for (int i = 0; i < 10000 && !is_back; i++)
+		usleep(100);
+	told = whom;
+}
 
-	for (int i = 0; i < 3; i++) {
-		is_told = false;
-		parts = 0;
+/* To wake many takes its time: who gave the order does not wait for it. */
+static void
+telling_holds_up_nobody(struct spw_bell *b, struct spw_apart *a)
+{
+	for (uint32_t whom = 1; whom < 4; whom++) {
+		const struct spw_apart_then then = { answer_some, tell_some,
+						     &whom };
+
+		is_back = false;
 		CHECK(spw_apart_sync(a, then));
 		while (spw_apart_synced(a) == -EINPROGRESS)
 			spw_bell_wait(b, SPW_APART_MS);
-		CHECK(parts == 1);
-		is_told = true;
-		CHECK(spw_apart_recall(a) && parts == 3);
-		CHECK(!spw_apart_recall(a));
+		CHECK(spw_apart_recall(a) && !spw_apart_recall(a));
+		CHECK(told != whom);
+		is_back = true;
+		while (told != whom)
+			usleep(100);
 	}
 }
 
@@ -330,7 +334,7 @@ main(void)
 	orders_are_carried_out(b);
 	CHECK(!spw_apart_open(b, &fake, &setup, SPW_APART_MS, &a));
 	good_syncs_are_answered(b, a);
-	long_answers_go_on(b, a);
+	telling_holds_up_nobody(b, a);
 	expected_orders_are_heard(b, a);
 	memory_is_written_at_once(a);
 	stamps_are_no_sign_of_life(a);

@@ -66,8 +66,6 @@ struct spw_apart {
 	unsigned moving;		/* transfers submitted; its own too, */
 	bool worked;			/* since it rested, */
 	struct spw_spin spin, expecting;	/* and these */
-	uint32_t thens_recalled;	/* the drainer's own, and this */
-	struct spw_spin recalling;
 	uint64_t *undone;		/* drops that failed */
 	size_t nundone, undone_room;
 	bool forgot;			/* one of them: no memory */
@@ -84,8 +82,7 @@ struct spw_apart {
 	struct spw_order stamp, sync, clean, call, close;
 	bool heeds;			/* the listing; no other does, */
 	bool hearing;			/* and it is just told something */
-	uint32_t thens_begun;		/* of syncs, */
-	_Atomic uint32_t thens_over;
+	bool was_good;			/* what a sync has in then is done */
 	uint32_t fails, fails_at_sync;	/* of puts; at the last order */
 	int sync_result;
 	struct spw_tier_space space;

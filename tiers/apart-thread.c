@@ -320,33 +320,14 @@ finish(struct spw_apart *a, struct spw_order *o, int result)
 	spw_apart_look_at_space(a);
 }
 
-/* Under the lock, which it leaves meanwhile. True: there is more to do. */
-static bool
-begin_then(struct spw_apart *a, const struct spw_order *o, int result)
+/* Under the lock. Whom to tell. */
+static uint32_t
+say_good(struct spw_apart *a, const struct spw_order *o, int result)
 {
-	struct spw_apart_then then = o->then;
-	bool more;
-
-	if (o != &a->sync || result || !then.good || a->fails != o->fails)
-		return false;
-	a->thens_begun++;
-	pthread_mutex_unlock(&a->bell->lock);
-	more = then.good(then.arg);
-	pthread_mutex_lock(&a->bell->lock);
-	a->thens_over += !more;
-	return more;
-}
-
-/* Who gave the order has been told, and waits for this in recall. */
-static void
-end_then(struct spw_apart *a, struct spw_apart_then then)
-{
-	while (then.good(then.arg))
-		;
-	pthread_mutex_lock(&a->bell->lock);
-	a->thens_over++;
-	pthread_mutex_unlock(&a->bell->lock);
-	pthread_cond_signal(&a->bell->rung);
+	if (o != &a->sync || result || !o->then.good || a->fails != o->fails)
+		return 0;
+	a->was_good = true;
+	return o->then.good(o->then.arg);
 }
 
 /* Nobody waits for it; and that the time can be set does not mean that
@@ -364,7 +345,7 @@ do_order(struct spw_apart *a, struct spw_order *o)
 {
 	struct spw_apart_then then;
 	struct spw_transfer *over;
-	bool more;
+	uint32_t whom;
 	int r;
 
 	if (o->what == DO_MOVE) {
@@ -383,11 +364,11 @@ do_order(struct spw_apart *a, struct spw_order *o)
 	pthread_mutex_lock(&a->bell->lock);
 	give_back_all(a, over);
 	then = o->then;
-	more = begin_then(a, o, r);
+	whom = say_good(a, o, r);
 	finish(a, o, r);
 	spw_apart_unlock_and_ring(a);
-	if (more)
-		end_then(a, then);
+	if (whom)
+		then.tell(then.arg, whom);
 }
 
 /* Under the lock, which it leaves meanwhile. */

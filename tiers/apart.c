@@ -393,31 +393,17 @@ spw_apart_sync(struct spw_apart *a, struct spw_apart_then then)
 							     .then = then });
 }
 
-/* Until it is over. It wakes others, who may have to run before. */
-static void
-await_then(struct spw_apart *a, uint32_t begun)
-{
-	(void)spw_spin_among(&a->recalling, &a->thens_over, begun);
-	pthread_mutex_lock(&a->bell->lock);
-	while (a->thens_over != begun)
-		pthread_cond_wait(&a->bell->rung, &a->bell->lock);
-	pthread_mutex_unlock(&a->bell->lock);
-}
-
 bool
 spw_apart_recall(struct spw_apart *a)
 {
-	uint32_t begun;
+	bool was_good;
 
 	pthread_mutex_lock(&a->bell->lock);
 	a->sync.then.good = NULL;
-	begun = a->thens_begun;
+	was_good = a->was_good;
+	a->was_good = false;
 	pthread_mutex_unlock(&a->bell->lock);
-	if (begun == a->thens_recalled)
-		return false;
-	a->thens_recalled = begun;
-	await_then(a, begun);
-	return true;
+	return was_good;
 }
 
 int

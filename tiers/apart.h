@@ -94,17 +94,18 @@ void spw_apart_stamp(struct spw_apart *a);
 
 /* What the other thread does as soon as a sync is good, and every put since
  * the order for the one before: who waits for that need not wait for the
- * drainer as well. True: there is more to do. It is called again for that when
- * the drainer has been told, who is not to wait for all of it either. */
+ * drainer as well. good says so and is over at once; tell wakes whom it
+ * returned, while the drainer comes back. */
 struct spw_apart_then {
-	bool (*good)(void *arg);	/* NULL: nothing */
+	uint32_t (*good)(void *arg);	/* NULL: nothing */
+	void (*tell)(void *arg, uint32_t whom);
 	void *arg;
 };
 
 /* Puts given before are waited for, then synced; they come back before what
  * became of it is told. False: the last one is still under way. */
 bool spw_apart_sync(struct spw_apart *a, struct spw_apart_then then);
-/* From now on that is not done any more. True: it was, all of it. */
+/* From now on that is not done any more. True: it was. */
 bool spw_apart_recall(struct spw_apart *a);
 /* What became of it; -EINPROGRESS: nothing yet. */
 int spw_apart_synced(struct spw_apart *a);

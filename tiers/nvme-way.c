@@ -69,48 +69,6 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The middle one: a sync that waits for what others have written, or for a
- * journal, takes as long as all the rest. */
-static int64_t
-time_rounds(int fd, const void *zeros, uint64_t at)
-{
-	int64_t took[ROUNDS], since = now_ns(), last = since, now;
-	int r = 0, n = 0;
-
-	while (r == 0 && n < ROUNDS && last - since < NS_MOST) {
-		r = spw_share_write(fd, zeros, ROUND, at);
-		if (r == 0)
-			r = spw_share_fdatasync(fd);
-		now = now_ns();
-		took[n++] = now - last;
-		last = now;
-	}
-	qsort(took, (size_t)n, sizeof(*took), compare);
-	return r < 0 ? r : took[(n - 1) / 2];
-}
-
-static void
-time_both(int fd, const void *zeros, uint64_t at, uint64_t n,
-	  struct cost *ret_cost)
-{
-	ret_cost->piece = time_writes(fd, zeros, at, n, &ret_cost->written);
-	ret_cost->round = ret_cost->piece < 0 ? ret_cost->piece
-					      : time_rounds(fd, zeros, at);
-}
-
-static bool
-is_worth_it(const struct cost *buffered, const struct cost *direct)
-{
-	if (buffered->round < 0)
-		return false;
-	if (direct->round < 0)
-		return true;
-	return buffered->piece <= direct->piece &&
-	       buffered->round <= direct->round &&
-	       (buffered->piece <= direct->piece - direct->piece / 4 ||
-		buffered->round <= direct->round - direct->round / 4);
-}
-
 static int
 set_direct(int fd, bool direct)
 {
@@ -122,11 +80,62 @@ set_direct(int fd, bool direct)
 						 : flags & ~O_DIRECT);
 }
 
+static int64_t
+time_round(int fd, bool direct, const void *zeros, uint64_t at)
+{
+	int r = set_direct(fd, direct);
+	int64_t since = now_ns();
+
+	if (r == 0)
+		r = spw_share_write(fd, zeros, ROUND, at);
+	if (r == 0)
+		r = spw_share_fdatasync(fd);
+	return r < 0 ? r : now_ns() - since;
+}
+
+/* The middle one: a sync that waits for what others have written, or for a
+ * journal, takes as long as all the rest. */
+static int64_t
+middle(int64_t *took, int n)
+{
+	qsort(took, (size_t)n, sizeof(*took), compare);
+	return took[(n - 1) / 2];
+}
+
+/* In turns: others may keep the disk busy for as long as one way takes. */
+static void
+time_rounds(int fd, const void *zeros, uint64_t each, struct cost *direct,
+	    struct cost *buffered)
+{
+	int64_t past[ROUNDS], through[ROUNDS], since = now_ns();
+	int n = 0;
+
+	do {
+		past[n] = time_round(fd, true, zeros, SPW_LOG_HEAD);
+		through[n] = time_round(fd, false, zeros, SPW_LOG_HEAD + each);
+		if (past[n] < 0 || through[n] < 0)
+			return;
+	} while (++n < ROUNDS && now_ns() - since < NS_MOST);
+	direct->round = middle(past, n);
+	buffered->round = middle(through, n);
+}
+
+static bool
+is_worth_it(const struct cost *buffered, const struct cost *direct)
+{
+	if (buffered->round < 0)	/* or it cannot be told */
+		return false;
+	return buffered->piece <= direct->piece &&
+	       buffered->round <= direct->round &&
+	       (buffered->piece <= direct->piece - direct->piece / 4 ||
+		buffered->round <= direct->round - direct->round / 4);
+}
+
 void
 spw_nvme_measure(struct spw_nvme *t, struct spw_log *log)
 {
 	uint64_t each = (log->size - SPW_LOG_HEAD) / 2 / PIECE * PIECE;
-	struct cost direct, buffered = { -EIO, -EIO, 0 };
+	struct cost direct = { -EIO, -EIO, 0 }, buffered = direct;
 	void *zeros;
 
 	t->measured = true;
@@ -135,15 +144,17 @@ spw_nvme_measure(struct spw_nvme *t, struct spw_log *log)
 	if (!zeros)
 		return;
 	memset(zeros, 0, PIECE);
-	time_both(log->fd, zeros, SPW_LOG_HEAD, each, &direct);
+	direct.piece = time_writes(log->fd, zeros, SPW_LOG_HEAD, each,
+				   &direct.written);
 	if (direct.piece >= 0 && set_direct(log->fd, false) == 0)
-		time_both(log->fd, zeros, SPW_LOG_HEAD + each, each,
-			  &buffered);
+		buffered.piece = time_writes(log->fd, zeros, SPW_LOG_HEAD + each,
+					     each, &buffered.written);
+	if (buffered.piece >= 0)
+		time_rounds(log->fd, zeros, each, &direct, &buffered);
 	log->dense = SPW_LOG_HEAD + direct.written;
 	if (direct.written == each)
 		log->dense += buffered.written;
 	t->direct = !is_worth_it(&buffered, &direct);
-	if (t->direct)
-		(void)set_direct(log->fd, true);
+	(void)set_direct(log->fd, t->direct);
 	free(zeros);
 }
