@@ -223,6 +223,7 @@ tests_unit_signals_LDADD = -lpthread
 
 stdio_test_sources = \
 	interpose/real.c \
+	interpose/stdio-buffer.c \
 	interpose/stdio-bytes.c \
 	interpose/stdio-mode.c \
 	interpose/stdio-mode.h \
