@@ -451,6 +451,7 @@ tests_scripts = \
 	tests/twin-rename.sh \
 	tests/twin-rings.sh \
 	tests/twin-signal-many.sh \
+	tests/twin-signal-stack.sh \
 	tests/twin-signal.sh \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
@@ -516,6 +517,7 @@ tests_helpers = \
 	tests/random-ops \
 	tests/ring-forms \
 	tests/signal-forms \
+	tests/signal-stack \
 	tests/slowfs-calls \
 	tests/slowfs-rate \
 	tests/spawn-forms \
@@ -611,6 +613,9 @@ tests_signal_forms_SOURCES = \
 	tests/clocks.h \
 	tests/forms.h \
 	tests/signal-forms.c
+tests_signal_stack_SOURCES = \
+	tests/forms.h \
+	tests/signal-stack.c
 tests_spawn_forms_SOURCES = \
 	tests/forms.h \
 	tests/spawn-forms.c
@@ -640,6 +645,8 @@ tests_tier_steps_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
+tests_signal_stack_LDADD =
+tests_signal_stack_LDFLAGS = -Wl,-z,now
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
 tests_stopped_LDADD =
