@@ -419,6 +419,7 @@ tests_scripts = \
 	tests/twin-denied.sh \
 	tests/twin-emptied.sh \
 	tests/twin-end-together.sh \
+	tests/twin-exec-thread.sh \
 	tests/twin-exec.sh \
 	tests/twin-fake-clock.sh \
 	tests/twin-few-descriptors.sh \
