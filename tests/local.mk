@@ -416,6 +416,7 @@ tests_scripts = \
 	tests/twin-container.sh \
 	tests/twin-crowd.sh \
 	tests/twin-ctime.sh \
+	tests/twin-cut-dead.sh \
 	tests/twin-denied.sh \
 	tests/twin-emptied.sh \
 	tests/twin-end-together.sh \
@@ -497,6 +498,7 @@ tests_helpers = \
 	tests/crash-tiers \
 	tests/crash-writers \
 	tests/crowd \
+	tests/dead-writer \
 	tests/deny \
 	tests/exec-forms \
 	tests/fork-forms \
@@ -614,6 +616,9 @@ tests_signal_forms_SOURCES = \
 	tests/clocks.h \
 	tests/forms.h \
 	tests/signal-forms.c
+tests_dead_writer_SOURCES = \
+	tests/dead-writer.c \
+	tests/forms.h
 tests_signal_stack_SOURCES = \
 	tests/forms.h \
 	tests/signal-stack.c
@@ -646,6 +651,7 @@ tests_tier_steps_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
+tests_dead_writer_LDADD =
 tests_signal_stack_LDADD =
 tests_signal_stack_LDFLAGS = -Wl,-z,now
 tests_spawn_forms_LDADD =
