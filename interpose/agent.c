@@ -743,6 +743,37 @@ end(void)
 		stop(TIERS_MS);
 }
 
+/* The child of a vfork has the parent's memory, and the parent lives on. */
+static struct spw_proc *
+own_entry(void)
+{
+	struct spw_proc *p;
+
+	if (!atomic_load(&spw_front.attached))
+		return NULL;
+	p = &spw_front.map.procs[spw_front.proc];
+	return atomic_load(&p->pid) == (uint32_t)spw_sys_getpid() ? p : NULL;
+}
+
+void
+spw_agent_exec_begins(bool hands_over)
+{
+	if (!own_entry())
+		return;
+	spw_agent_finish();
+	if (!hands_over && is_ours_to_end())
+		(void)spw_agent_end_job();
+}
+
+void
+spw_agent_exec_failed(void)
+{
+	struct spw_proc *p = own_entry();
+
+	if (p)
+		atomic_store(&p->leaving, 0);
+}
+
 SPW_WRAP void
 _exit(int status)
 {

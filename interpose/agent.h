@@ -37,6 +37,12 @@ void spw_agent_finish(void);
  * the last one there and everything can be brought home: true. */
 bool spw_agent_end_job(void);
 
+/* Before another image, which may never look at the segment, takes the place
+ * of ours: as at the end. Where it inherits managed files it is one of those
+ * that use it. And if there was none. */
+void spw_agent_exec_begins(bool hands_over);
+void spw_agent_exec_failed(void);
+
 /* True when this value of LD_PRELOAD loads us. */
 bool spw_agent_is_named_in(const char *preload);
 

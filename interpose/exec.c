@@ -309,9 +309,11 @@ execute(const struct spw_image *image, char *const *argv, char *const *envp)
 
 	spw_exec_begin(&x);
 	spw_exec_ready(&x, image, envp);
+	spw_agent_exec_begins(x.hand_over);
 	do
 		r = start(image, argv, x.envp);
 	while (r < 0 && errno == ETXTBSY && spw_exec_again(&x, ++tries));
+	spw_agent_exec_failed();
 	spw_exec_end(&x);
 	return r;
 }
@@ -359,7 +361,9 @@ fexecve(int fd, char *const argv[], char *const envp[])
 	spw_exec_begin(&x);
 	spw_exec_ready(&x, &(struct spw_image){ fd, "", AT_EMPTY_PATH, false },
 		       envp);
+	spw_agent_exec_begins(x.hand_over);
 	r = REAL(fexecve)(fd, argv, x.envp);
+	spw_agent_exec_failed();
 	spw_exec_end(&x);
 	return r;
 }

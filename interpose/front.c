@@ -537,11 +537,14 @@ struct spw_claims *
 spw_front_claims(void)
 {
 	static _Atomic int64_t looked;
+	struct spw_claims *known;
 
 	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire))
 		return spw_front.map.claims;
-	return may_look(&looked) ? spw_claims_open(config.shm_dir, false, NULL)
-				 : NULL;
+	known = spw_front_is_on() ? spw_claims_mapped() : NULL;
+	if (known || !may_look(&looked))
+		return known;
+	return spw_claims_open(config.shm_dir, false, NULL);
 }
 
 /* A thread that was cancelled in the middle of our work leaves its lane as

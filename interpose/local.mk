@@ -52,6 +52,7 @@ interpose_sources = \
 	interpose/spawn.c \
 	interpose/stat.c \
 	interpose/stat.h \
+	interpose/stdio-buffer.c \
 	interpose/stdio-bytes.c \
 	interpose/stdio-mode.c \
 	interpose/stdio-mode.h \

@@ -9,6 +9,7 @@
  * call's.
  */
 #include "interpose/changed.h"
+#include "interpose/deep.h"
 #include "interpose/leave.h"
 #include "interpose/named.h"
 #include "interpose/real.h"
@@ -32,16 +33,13 @@ struct step {				/* one file or directory moves */
 	char to[SPW_FILE_PATH];
 };
 
-/* Whether a path, which may lead over links, is one we do not manage. */
-static bool
-is_outside(const char *path)
+/* The same without links. */
+static __attribute__((noinline)) bool
+leads_outside(const char *path, const char *base)
 {
 	char dir[SPW_FILE_PATH], real[SPW_PATH_MAX + SPW_FILE_PATH];
-	const char *base = strrchr(path, '/');
 	struct spw_text t;
 
-	if (!base || spw_front_wants(path))
-		return false;
 	spw_text_init(&t, dir, sizeof(dir));
 	spw_text_putn(&t, path, (size_t)(base - path) + 1);
 	if (t.cut || spw_path_real(dir, real) < 0)
@@ -49,6 +47,15 @@ is_outside(const char *path)
 	spw_text_init(&t, real + strlen(real), SPW_FILE_PATH);
 	spw_text_put(&t, base);
 	return !spw_front_wants(real);
+}
+
+/* Whether a path, which may lead over links, is one we do not manage. */
+static bool
+is_outside(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return base && !spw_front_wants(path) && leads_outside(path, base);
 }
 
 /* Whoever opens it there does not ask us: it must be home, and stay so. */
@@ -206,24 +213,40 @@ carry_out(struct spw_me *me, const struct rename *c, struct spw_named *from,
 	return r;
 }
 
-static int
-rename_like(const struct rename *c, int (*real)(const struct rename *))
+struct renaming {
+	const struct rename *c;
+	int (*real)(const struct rename *);
+	int r;
+};
+
+static void
+rename_known(void *arg)
 {
+	struct renaming *w = arg;
+	const struct rename *c = w->c;
 	bool swaps = c->flags & RENAME_EXCHANGE;
 	struct spw_named from, to;
 	struct spw_me *me = NULL;
 	int r;
 
-	if (!spw_front_look())
-		return real(c);
 	(void)spw_named_take(c->from_dir, c->from, true, &from);
 	r = spw_named_take(c->to_dir, c->to, swaps, &to);
 	if (r != -EFAULT && (from.fd >= 0 || to.fd >= 0))
 		me = spw_front_me();
-	r = me ? carry_out(me, c, &from, &to, real) : real(c);
+	w->r = me ? carry_out(me, c, &from, &to, w->real) : w->real(c);
 	spw_named_drop(&from);
 	spw_named_drop(&to);
-	return r;
+}
+
+static int
+rename_like(const struct rename *c, int (*real)(const struct rename *))
+{
+	struct renaming w = { c, real, 0 };
+
+	if (!spw_front_look())
+		return real(c);
+	spw_deep_call_in_handler(rename_known, &w);
+	return w.r;
 }
 
 static int

@@ -45,7 +45,7 @@
 
 #define SPW_REALS_STDIO(R) \
 	R(fopen) R(fdopen) R(freopen) R(fclose) R(fread) R(fread_unlocked) \
-	R(fseeko) R(ftello) \
+	R(fseeko) R(ftello) R(setvbuf) R(ungetc) \
 	R(__fread_chk) R(__fread_unlocked_chk) R(vdprintf) R(__vdprintf_chk) \
 	R(fwide) R(fgetwc) R(fgetwc_unlocked) R(getwchar) \
 	R(getwchar_unlocked) R(fputwc) R(fputwc_unlocked) R(putwchar) \

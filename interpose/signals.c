@@ -5,9 +5,9 @@
  * The kernel is given one handler of ours, the trampoline, for every handler
  * of the program. It runs the program's at once, unless the thread is inside
  * the segment (spw_guard.busy): then the signal is kept, and every signal but
- * the faults is blocked in the interrupted context. So one signal waits with
- * us at most and all that follow wait in the kernel, in its order and with
- * its rules. When the thread leaves the segment, the signal that waits here
+ * the faults is blocked in the interrupted context. So, but for those that
+ * come before it is, one signal waits with us at most and all that follow wait
+ * in the kernel, in its order and with its rules. When the thread leaves the segment, the signal that waits here
  * is sent to the thread again, siginfo and all, and the mask is set back: the
  * handler gets a frame of its own, on the right stack, and may jump away.
  *
@@ -174,22 +174,43 @@ is_fault(int sig, const siginfo_t *info)
 	return BIT(sig) & FAULTS && info->si_code > 0;
 }
 
+static bool
+is_blocked_by_us(unsigned long mask)
+{
+	return (mask | BIT(SIGKILL) | BIT(SIGSTOP)) == ~FAULTS;
+}
+
+/* Of a kind there is one, as in the kernel. Another one of a realtime signal is
+ * sent again and waits there. */
+static void
+keep(const siginfo_t *info)
+{
+	int n = spw_guard.pending;
+
+	for (int i = 0; i < n; i++)
+		if (later.kept[i].si_signo == info->si_signo)
+			n = KEPT;
+	if (n < KEPT) {
+		later.kept[n] = *info;
+		spw_guard.pending = n + 1;
+	} else if (!(BIT(info->si_signo) & FAULTS)) {
+		(void)send_to_self(info->si_signo, info);
+	}
+}
+
+/* Until everything is blocked, another signal may come between and be put off
+ * first. Then what it interrupted was us, and its mask not the one to be
+ * restored: that of the outermost is, which comes last here. */
 static void
 put_off(const siginfo_t *info, ucontext_t *context)
 {
 	/* The kernel's mask is one word; libc's type claims more. */
 	unsigned long *mask = (unsigned long *)&context->uc_sigmask;
-	int n = spw_guard.pending;
 
-	for (int i = 0; i < n; i++)
-		if (later.kept[i].si_signo == info->si_signo)
-			return;		/* one of a kind, as in the kernel */
-	if (n == KEPT)
-		return;
-	if (n == 0)
+	set_mask(~FAULTS);
+	if (!spw_guard.pending || !is_blocked_by_us(*mask))
 		later.mask = *mask;
-	later.kept[n] = *info;
-	spw_guard.pending = n + 1;
+	keep(info);
 	*mask = ~FAULTS;
 }
 

@@ -4,8 +4,9 @@
 /*
  * libc's own streams read what is larger than their buffer straight into the
  * caller's memory. Cookie streams go through the buffer, piece by piece; for
- * an unbuffered stream byte by byte. So fread on a stream of ours does here
- * what libc does for its own.
+ * an unbuffered stream byte by byte. Nor do they find their way from characters
+ * pushed back to the buffer where the stream was written to before. So fread
+ * on a stream of ours does here what libc does for its own.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -30,6 +31,25 @@ take_buffered(FILE *fp, char *to, size_t n)
 	memcpy(to, fp->_IO_read_ptr, have);
 	fp->_IO_read_ptr += have;
 	return have;
+}
+
+static void
+swap(char **a, char **b)
+{
+	char *was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* From the characters pushed back, which were read, to the buffer. */
+static void
+leave_backup(FILE *fp)
+{
+	fp->_flags &= ~IN_BACKUP;
+	swap(&fp->_IO_read_end, &fp->_IO_save_end);
+	swap(&fp->_IO_read_base, &fp->_IO_save_base);
+	fp->_IO_read_ptr = fp->_IO_read_base;
 }
 
 /* Reads whole buffers' worth of n bytes past the buffer, which is empty. */
@@ -60,7 +80,11 @@ read_bytes(FILE *fp, char *to, size_t n)
 	size_t block = (size_t)(fp->_IO_buf_end - fp->_IO_buf_base);
 	size_t done = take_buffered(fp, to, n);
 
-	while (n - done >= block) {
+	if (done < n && fp->_flags & IN_BACKUP) {
+		leave_backup(fp);
+		done += take_buffered(fp, to + done, n - done);
+	}
+	while (block && n - done >= block) {
 		ssize_t r = read_past(fp, to + done, n - done);
 
 		if (r <= 0)
@@ -73,17 +97,18 @@ read_bytes(FILE *fp, char *to, size_t n)
 	return done;
 }
 
-/* Whether a read of n bytes is ours to make; with characters pushed back it
- * is libc's. */
+/* Whether a read of n bytes is ours to make. */
 static bool
-is_large(FILE *fp, size_t n)
+is_ours(FILE *fp, size_t n)
 {
 	struct spw_stream *s = spw_stdio_stream(fp);
+	size_t have = (size_t)(fp->_IO_read_end - fp->_IO_read_ptr);
 
-	return s && !s->direct && fp->_mode <= 0 &&
-	       !(fp->_flags & IN_BACKUP) && fp->_IO_buf_base &&
-	       (ssize_t)(n - (size_t)(fp->_IO_read_end - fp->_IO_read_ptr)) >=
-	       fp->_IO_buf_end - fp->_IO_buf_base;
+	if (!s || s->direct || fp->_mode > 0 || n <= have)
+		return false;
+	return fp->_flags & IN_BACKUP ||
+	       (fp->_IO_buf_base && (ssize_t)(n - have) >=
+				    fp->_IO_buf_end - fp->_IO_buf_base);
 }
 
 static void
@@ -101,7 +126,7 @@ read_locked(FILE *fp, char *to, size_t n)
 		return read_bytes(fp, to, n);
 	flockfile(fp);
 	pthread_cleanup_push(unlock, fp);	/* read may be cancelled */
-	done = is_large(fp, n) ? read_bytes(fp, to, n)
+	done = is_ours(fp, n) ? read_bytes(fp, to, n)
 			       : REAL(fread_unlocked)(to, 1, n, fp);
 	pthread_cleanup_pop(1);
 	return done;
@@ -112,7 +137,7 @@ fread(void *to, size_t size, size_t n, FILE *fp)
 {
 	size_t bytes = size * n, done;
 
-	if (!bytes || !is_large(fp, bytes))
+	if (!bytes || !is_ours(fp, bytes))
 		return REAL(fread)(to, size, n, fp);
 	done = read_locked(fp, to, bytes);
 	return done == bytes ? n : done / size;
@@ -124,7 +149,7 @@ fread_unlocked(void *to, size_t size, size_t n, FILE *fp)
 {
 	size_t bytes = size * n, done;
 
-	if (!bytes || !is_large(fp, bytes))
+	if (!bytes || !is_ours(fp, bytes))
 		return REAL(fread_unlocked)(to, size, n, fp);
 	done = read_bytes(fp, to, bytes);
 	return done == bytes ? n : done / size;

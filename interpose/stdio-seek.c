@@ -51,18 +51,15 @@ seek_near(FILE *fp, off_t to)
 	return true;
 }
 
-static void
-lock(FILE *fp)
+/* libc's, which makes a buffer first, even if it fails then. */
+static int
+seek_far(FILE *fp, off_t off, int whence)
 {
-	if (!(fp->_flags & _IO_USER_LOCK))
-		flockfile(fp);
-}
+	struct spw_stream *s = spw_stdio_stream(fp);
 
-static void
-unlock(FILE *fp)
-{
-	if (!(fp->_flags & _IO_USER_LOCK))
-		funlockfile(fp);
+	if (s)
+		s->made = true;
+	return REAL(fseeko)(fp, off, whence);
 }
 
 SPW_WRAP int
@@ -72,16 +69,16 @@ fseeko(FILE *fp, off_t off, int whence)
 	off_t to;
 
 	if (!is_placed(fp) || (whence != SEEK_SET && whence != SEEK_CUR))
-		return REAL(fseeko)(fp, off, whence);
-	lock(fp);
+		return seek_far(fp, off, whence);
+	spw_stdio_lock(fp);
 	if (is_placed(fp)) {
 		if (whence == SEEK_SET)
 			done = seek_near(fp, off);
 		else if (!__builtin_add_overflow(here(fp), off, &to))
 			done = seek_near(fp, to);
 	}
-	unlock(fp);
-	return done ? 0 : REAL(fseeko)(fp, off, whence);
+	spw_stdio_unlock(fp);
+	return done ? 0 : seek_far(fp, off, whence);
 }
 SPW_ALIAS(fseeko64, fseeko);
 
@@ -98,10 +95,10 @@ ftello(FILE *fp)
 
 	if (!is_placed(fp))
 		return REAL(ftello)(fp);
-	lock(fp);
+	spw_stdio_lock(fp);
 	if (is_placed(fp))
 		at = here(fp);
-	unlock(fp);
+	spw_stdio_unlock(fp);
 	return at >= 0 ? at : REAL(ftello)(fp);
 }
 SPW_ALIAS(ftello64, ftello);

@@ -12,7 +12,6 @@
 #include "shm/text.h"
 
 /* Bits of _flags; their values are part of libc's binary interface. */
-#define USER_BUF		0x0001
 #define CURRENTLY_PUTTING	0x0800
 #define IS_FILEBUF		0x2000
 
@@ -24,8 +23,13 @@ static ssize_t
 stream_read(void *cookie, char *buf, size_t n)
 {
 	struct spw_stream *s = cookie;
+	FILE *fp = s->fp;
 
-	return read(s->fp->_fileno, buf, n);
+	if (SPW_UNLIKELY(s->unfit)) {
+		spw_stdio_fit_buffer(s);
+		n = SPW_MIN(n, (size_t)(fp->_IO_buf_end - fp->_IO_buf_base));
+	}
+	return read(fp->_fileno, buf, n);
 }
 
 static ssize_t
@@ -52,6 +56,7 @@ stream_seek(void *cookie, off_t *off, int whence)
 	struct spw_stream *s = cookie;
 	off_t r = lseek(s->fp->_fileno, *off, whence);
 
+	spw_stdio_fit_buffer(s);
 	if (r < 0)
 		return -1;
 	*off = r;
@@ -114,26 +119,6 @@ make_wide(unsigned char *wide)
 	return at > 0;
 }
 
-/* As many bytes as libc takes for a file, but of ours: cookie streams do not
- * ask the file. It is libc's to free afterwards. */
-static bool
-give_buffer(FILE *fp)
-{
-	size_t n = BUFSIZ;
-	struct stat st;
-	char *buf;
-
-	if (spw_sys_fstat(fp->_fileno, &st) == 0 && st.st_blksize > 0 &&
-	    st.st_blksize < BUFSIZ)
-		n = (size_t)st.st_blksize;
-	buf = malloc(n);
-	if (!buf)
-		return false;
-	(void)setvbuf(fp, buf, _IOFBF, n);	/* cannot fail with a buffer */
-	fp->_flags &= ~USER_BUF;
-	return true;
-}
-
 /* Takes the stream apart that was not given out; fd stays open. */
 static void
 drop(FILE *fp, struct spw_stream *s)
@@ -166,7 +151,7 @@ make_stream(int fd, const struct spw_stdio_mode *m)
 	s->magic = SPW_STREAM_MAGIC;
 	s->fp = fp;
 	fp->_fileno = fd;
-	if (!give_buffer(fp)) {
+	if (!spw_stdio_give_buffer(s)) {
 		drop(fp, s);
 		return NULL;
 	}
@@ -215,20 +200,6 @@ stream_on(int fd, const struct spw_stdio_mode *m)
 	return left(fd, SPW_BYPASS_STDIO) ? libc_stream(fd, m) : NULL;
 }
 
-/* A wide stream makes its second buffer together with the first, so the one
- * from give_buffer goes unless it holds something or is the program's. */
-static void
-take_buffer(FILE *fp)
-{
-	if (fp->_flags & USER_BUF || fp->_IO_read_ptr != fp->_IO_read_end ||
-	    fp->_IO_write_ptr != fp->_IO_write_base)
-		return;
-	free(fp->_IO_buf_base);
-	fp->_IO_buf_base = fp->_IO_buf_end = NULL;
-	fp->_IO_read_base = fp->_IO_read_ptr = fp->_IO_read_end = NULL;
-	fp->_IO_write_base = fp->_IO_write_ptr = fp->_IO_write_end = NULL;
-}
-
 void
 spw_stdio_go_direct(struct spw_stream *s)
 {
@@ -242,7 +213,8 @@ spw_stdio_go_direct(struct spw_stream *s)
 		fp->_mode = -1;
 		return;
 	}
-	take_buffer(fp);
+	/* A wide stream makes its second buffer together with the first. */
+	spw_stdio_take_buffer(fp);
 	s->direct = true;
 	errno = err;
 }

@@ -25,6 +25,9 @@ struct spw_stream {
 	uint64_t magic;
 	FILE *fp;
 	bool direct;			/* libc calls the kernel */
+	bool made;			/* libc would have its buffer by now */
+	bool unfit;			/* the next buffer is too large */
+	size_t bufsize;			/* that libc would take */
 	/* libc's struct _IO_wide_data: 232 bytes today. */
 	_Alignas(16) unsigned char wide[512];
 };
@@ -47,6 +50,27 @@ spw_stdio_stream(FILE *fp)
 	s = (struct spw_stream *)(wide - offsetof(struct spw_stream, wide));
 	return s->magic == SPW_STREAM_MAGIC && s->fp == fp ? s : NULL;
 }
+
+/* Unless the program said that it locks by itself. */
+static inline void
+spw_stdio_lock(FILE *fp)
+{
+	if (!(fp->_flags & _IO_USER_LOCK))
+		flockfile(fp);
+}
+
+static inline void
+spw_stdio_unlock(FILE *fp)
+{
+	if (!(fp->_flags & _IO_USER_LOCK))
+		funlockfile(fp);
+}
+
+/* See stdio-buffer.c. False: no memory. */
+bool spw_stdio_give_buffer(struct spw_stream *s);
+/* Unless it holds something or is the program's. */
+void spw_stdio_take_buffer(FILE *fp);
+void spw_stdio_fit_buffer(struct spw_stream *s);
 
 /* Before libc's stream code calls the kernel on this descriptor. */
 void spw_stdio_go_direct(struct spw_stream *s);

@@ -14,6 +14,7 @@
 #include "shm/failpoint.h"
 #include "shm/gate.h"
 #include "shm/mask.h"
+#include "shm/page.h"
 #include "shm/ranges.h"
 #include "shm/stamp.h"
 #include "shm/stream.h"
@@ -444,48 +445,68 @@ stock_slot(struct spw_me *me)
 	return any;
 }
 
+struct whole {
+	struct spw_me *me;
+	const struct spw_target *t;
+	struct spw_key key;
+	uint32_t idx;
+};
+
+/* Under the block's lock, if nothing moved since it was read; else it is tried
+ * again. */
+static void
+fill_and_commit(const struct whole *w, const uint8_t *below)
+{
+	struct spw_block *b = &w->me->map->blocks[w->idx];
+	struct spw_change change = { .scratch = SPW_NONE };
+
+	if (!b->state.ndirty || b->state.nmoving ||
+	    !spw_block_is_sound(w->me->map, &b->state))
+		return;
+	change.after = b->state;
+	fill_gaps(w->me->map, &change.after, below);
+	if (give_mask(w->me, &change.after))
+		spw_block_commit(w->me, w->idx, &change);
+}
+
+static int
+read_and_fill(void *arg, uint8_t *below)
+{
+	const struct whole *w = arg;
+	struct spw_me *me = w->me;
+	struct spw_block *b = &me->map->blocks[w->idx];
+	uint64_t before = spw_lock_word(&b->lock);
+	int64_t got = spw_sys_pread(w->t->fd, below, SPW_BLOCK_SIZE,
+				    w->key.number << SPW_BLOCK_SHIFT);
+
+	if (got < 0)
+		return (int)got;
+	memset(below + got, 0, SPW_BLOCK_SIZE - (size_t)got);
+	spw_gate_pass(me, w->t->file);
+	if (spw_block_lock_index(me, w->idx, &w->key)) {
+		if (spw_lock_word(&b->lock) >> 32 == before >> 32)
+			fill_and_commit(w, below);
+		spw_unlock(&b->lock);
+	}
+	spw_lane_leave(me);
+	return 0;
+}
+
 /* A block with too many pieces is made whole by reading it from home. From
  * then on a mask says which bytes were written: only they go home, where
  * other nodes may have written the others meanwhile. */
 static ALONE int
 make_whole(struct spw_me *me, const struct spw_target *t, uint64_t number)
 {
-	struct spw_map *map = me->map;
-	struct spw_key key = { t->file, map->files[t->file].gen, number };
-	uint32_t idx = spw_block_find(me, &key);
-	struct spw_change change = { .scratch = SPW_NONE };
-	struct spw_block_state *s = &change.after;
-	uint8_t below[SPW_BLOCK_SIZE];
-	struct spw_block *b;
-	uint64_t before;
-	int64_t got;
+	struct whole w = {
+		me, t, { t->file, me->map->files[t->file].gen, number },
+		SPW_NONE,
+	};
 
-	if (idx == SPW_NONE)
+	w.idx = spw_block_find(me, &w.key);
+	if (w.idx == SPW_NONE)
 		return 0;
-	if (!stock_slot(me))
-		return -ENOBUFS;
-	b = &map->blocks[idx];
-	before = spw_lock_word(&b->lock);
-	got = spw_sys_pread(t->fd, below, sizeof(below),
-			    number << SPW_BLOCK_SHIFT);
-	if (got < 0)
-		return (int)got;
-	memset(below + got, 0, sizeof(below) - (size_t)got);
-	spw_gate_pass(me, t->file);
-	if (spw_block_lock_index(me, idx, &key)) {
-		/* Only if nothing moved since we read; else try again. */
-		if (spw_lock_word(&b->lock) >> 32 == before >> 32 &&
-		    b->state.ndirty && !b->state.nmoving &&
-		    spw_block_is_sound(map, &b->state)) {
-			*s = b->state;
-			fill_gaps(map, s, below);
-			if (give_mask(me, s))
-				spw_block_commit(me, idx, &change);
-		}
-		spw_unlock(&b->lock);
-	}
-	spw_lane_leave(me);
-	return 0;
+	return stock_slot(me) ? spw_page_do(read_and_fill, &w) : -ENOBUFS;
 }
 
 static int
@@ -568,30 +589,46 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 
 enum found { FOUND, MISSING, MIXED };
 
-static ALONE enum found
-copy_locked(struct spw_me *me, uint32_t idx, const struct spw_key *key,
-	    uint32_t from, uint32_t to, uint8_t *buf)
+struct part {				/* of a block, wanted by somebody */
+	struct spw_me *me;
+	const struct spw_key *key;
+	uint32_t idx, from, to;
+	uint8_t *buf;
+};
+
+static int
+copy_twice(void *arg, uint8_t *copy)
 {
-	uint8_t copy[SPW_BLOCK_SIZE];
-	struct spw_block *b = &me->map->blocks[idx];
+	const struct part *p = arg;
+	struct spw_map *map = p->me->map;
+	struct spw_block *b = &map->blocks[p->idx];
 	enum found found = MISSING;
 
 	spw_guard_enter();
-	if (spw_block_lock_index(me, idx, key)) {
+	if (spw_block_lock_index(p->me, p->idx, p->key)) {
 		found = MIXED;
-		if (b->state.slot < me->map->counts[SPW_POOL_SLOTS] &&
+		if (b->state.slot < map->counts[SPW_POOL_SLOTS] &&
 		    spw_ranges_cover(&b->state.present, b->state.npresent,
-				     from, to)) {
-			memcpy(copy, spw_slot(me->map, b->state.slot) + from,
-			       to - from);
+				     p->from, p->to)) {
+			memcpy(copy, spw_slot(map, b->state.slot) + p->from,
+			       p->to - p->from);
 			found = FOUND;
 		}
 		spw_unlock(&b->lock);
 	}
 	spw_guard_leave();
 	if (found == FOUND)
-		memcpy(buf, copy, to - from);
+		memcpy(p->buf, copy, p->to - p->from);
 	return found;
+}
+
+static ALONE enum found
+copy_locked(struct spw_me *me, uint32_t idx, const struct spw_key *key,
+	    uint32_t from, uint32_t to, uint8_t *buf)
+{
+	struct part part = { me, key, idx, from, to, buf };
+
+	return (enum found)spw_page_do(copy_twice, &part);
 }
 
 static bool
@@ -660,7 +697,6 @@ read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 {
 	struct spw_block *b = &me->map->blocks[idx];
 	uint64_t at = (key->number << SPW_BLOCK_SHIFT) + from;
-	uint8_t page[SPW_BLOCK_SIZE];
 	struct spw_block_state s;
 	uint64_t before;
 
@@ -675,7 +711,7 @@ read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 		if (spw_below_any(&me->map->files[key->file]) &&
 		    spw_below_has(me->map, key))
 			return -EREMOTE;
-		r = read_home(t, page + from, to - from, at);
+		r = read_home(t, buf, to - from, at);
 		if (r < 0)
 			return r;
 		if (!spw_block_is(b, key))
@@ -686,15 +722,14 @@ read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 			uint32_t z = SPW_MIN(s.present.r[i].to, to);
 
 			if (a < z && s.slot < me->map->counts[SPW_POOL_SLOTS])
-				spw_glance_copy(page + a, spw_slot(me->map,
-						s.slot) + a, z - a);
+				spw_glance_copy(buf + (a - from),
+						spw_slot(me->map, s.slot) + a,
+						z - a);
 		}
 		atomic_thread_fence(memory_order_acquire);
 		if (spw_lock_word(&b->lock) == before)
-			break;
+			return 0;
 	}
-	memcpy(buf, page + from, to - from);
-	return 0;
 }
 
 /* Who read a block to its end will want the next. */

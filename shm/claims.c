@@ -256,12 +256,20 @@ name_table(struct spw_claims *c, const char *dir)
 }
 
 struct spw_claims *
+spw_claims_mapped(void)
+{
+	struct spw_claims *known = atomic_load(&the_table);
+
+	return known && !atomic_load(&known->at->gone) ? known : NULL;
+}
+
+struct spw_claims *
 spw_claims_open(const char *dir, bool make, int *ret_err)
 {
-	struct spw_claims *known = atomic_load(&the_table), c;
+	struct spw_claims *known = spw_claims_mapped(), c;
 	int r;
 
-	if (known && !atomic_load(&known->at->gone))
+	if (known)
 		return known;
 	r = name_table(&c, dir);
 	if (r == 0)

@@ -29,6 +29,9 @@ struct spw_claimant {			/* another job that claims a file */
  * used: -EPROTO, another version; -EBADMSG, damaged; -EPERM, not ours. */
 struct spw_claims *spw_claims_open(const char *dir, bool make, int *ret_err);
 
+/* The same if it is mapped already, or NULL. */
+struct spw_claims *spw_claims_mapped(void);
+
 /* Whether this process has the table mapped there. */
 bool spw_claims_lie_at(uint64_t at);
 

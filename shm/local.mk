@@ -59,6 +59,8 @@ shm_sources = \
 	shm/nofile.c \
 	shm/nofile.h \
 	shm/options.h \
+	shm/page.c \
+	shm/page.h \
 	shm/paths.c \
 	shm/paths.h \
 	shm/pidns.c \

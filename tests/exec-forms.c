@@ -255,6 +255,43 @@ case_signals(void)
 	execl(self, self, "+", NULL);
 }
 
+static void
+write_and_close(const char *name)
+{
+	static char data[300000];
+	int fd = make(name, 0);
+
+	memset(data, name[0], sizeof(data));
+	NEED(write(fd, data, sizeof(data)) == sizeof(data) && close(fd) == 0);
+}
+
+/* The new image never looks at a managed file, and is the last one there. */
+static void
+case_alone(void)
+{
+	write_and_close("alone");
+	NEED(execl("/nowhere", "x", NULL) < 0);
+	write_and_close("still");
+	execl("/bin/true", "true", NULL);
+	NEED(!"exec");
+}
+
+/* The same in a child that outlives its parent. */
+static void
+case_orphan(void)
+{
+	pid_t pid;
+
+	write_and_close("parent");
+	pid = fork();
+	NEED(pid >= 0);
+	if (pid)
+		return;
+	write_and_close("child");
+	execl("/bin/sleep", "sleep", "0.3", NULL);
+	NEED(!"exec");
+}
+
 static int
 show_signals(void)
 {
@@ -280,7 +317,8 @@ main(int argc, char **argv)
 		{ "replace", case_replace }, { "cloexec", case_cloexec },
 		{ "ways", case_ways }, { "failure", case_failure },
 		{ "outsiders", case_outsiders }, { "fresh", case_fresh },
-		{ "signals", case_signals },
+		{ "signals", case_signals }, { "alone", case_alone },
+		{ "orphan", case_orphan },
 		{ 0 },
 	};
 

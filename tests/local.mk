@@ -239,6 +239,7 @@ tests_unit_signals_LDADD = -lpthread
 
 stdio_test_sources = \
 	interpose/real.c \
+	interpose/stdio-buffer.c \
 	interpose/stdio-bytes.c \
 	interpose/stdio-mode.c \
 	interpose/stdio-mode.h \
@@ -435,9 +436,11 @@ tests_scripts = \
 	tests/twin-container.sh \
 	tests/twin-crowd.sh \
 	tests/twin-ctime.sh \
+	tests/twin-cut-dead.sh \
 	tests/twin-denied.sh \
 	tests/twin-emptied.sh \
 	tests/twin-end-together.sh \
+	tests/twin-exec-thread.sh \
 	tests/twin-exec.sh \
 	tests/twin-fake-clock.sh \
 	tests/twin-few-descriptors.sh \
@@ -470,6 +473,7 @@ tests_scripts = \
 	tests/twin-rename.sh \
 	tests/twin-rings.sh \
 	tests/twin-signal-many.sh \
+	tests/twin-signal-stack.sh \
 	tests/twin-signal.sh \
 	tests/twin-small-shm.sh \
 	tests/twin-spawn.sh \
@@ -514,6 +518,7 @@ tests_helpers = \
 	tests/crash-tiers \
 	tests/crash-writers \
 	tests/crowd \
+	tests/dead-writer \
 	tests/deny \
 	tests/exec-forms \
 	tests/fork-forms \
@@ -535,6 +540,7 @@ tests_helpers = \
 	tests/random-ops \
 	tests/ring-forms \
 	tests/signal-forms \
+	tests/signal-stack \
 	tests/slowfs-calls \
 	tests/slowfs-rate \
 	tests/spawn-forms \
@@ -630,6 +636,12 @@ tests_signal_forms_SOURCES = \
 	tests/clocks.h \
 	tests/forms.h \
 	tests/signal-forms.c
+tests_dead_writer_SOURCES = \
+	tests/dead-writer.c \
+	tests/forms.h
+tests_signal_stack_SOURCES = \
+	tests/forms.h \
+	tests/signal-stack.c
 tests_spawn_forms_SOURCES = \
 	tests/forms.h \
 	tests/spawn-forms.c
@@ -659,6 +671,9 @@ tests_tier_steps_LDADD =
 tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
+tests_dead_writer_LDADD =
+tests_signal_stack_LDADD =
+tests_signal_stack_LDFLAGS = -Wl,-z,now
 tests_spawn_forms_LDADD =
 tests_stdio_forms_LDADD = -lpthread
 tests_stopped_LDADD =

@@ -215,13 +215,51 @@ push_back(int c)
 	same_buffer(answer[0]);
 }
 
+/* What is pushed back is read, and more: libc's own streams go astray on the
+ * way back to the buffer otherwise, where it was written to before. */
+static void
+read_pushed(void)
+{
+	unsigned n = 1 + some_size();
+
+	BOTH(fread(buf[i], 1, n, f[i]));
+	same_buffer(answer[0]);
+}
+
+/* Before all else: nothing was read that could be pushed back. */
+static void
+push_first(void)
+{
+	fpos_t pos[2];
+
+	BOTH(ungetc('p', f[i]));
+	switch (rnd(5)) {
+	case 0:
+		BOTH(ftello(f[i]));
+		break;
+	case 1:
+		BOTH(fgetpos(f[i], &pos[i]));
+		break;
+	case 2:
+		BOTH(fseeko(f[i], 3, SEEK_CUR));
+		was_moved = true;
+		break;
+	case 3:
+		BOTH(fseek(f[i], 0, SEEK_END));
+		was_moved = true;
+		break;
+	}
+	was_reading = true;
+	read_pushed();
+}
+
 static void
 one_read(void)
 {
 	unsigned n = some_size(), size = 1 + rnd(9);
 
 	will_read();
-	switch (rnd(8)) {
+	switch (rnd(strays ? 8 : 9)) {
 	case 0:
 		BOTH(fgetc(f[i]));
 		break;
@@ -252,6 +290,10 @@ one_read(void)
 		BOTH(fgetc(f[i]));
 		if (answer[0] != EOF)
 			push_back((int)answer[0]);
+		break;
+	case 8:
+		BOTH(ungetc('q', f[i]));
+		read_pushed();
 		break;
 	}
 }
@@ -553,6 +595,8 @@ one_round(void)
 		return;
 	if (rnd(3) == 0 && !strays)
 		double_short = 5;
+	if (reads && !strays && !is_wide && rnd(4) == 0)
+		push_first();
 	for (unsigned k = 0; k < calls; k++) {
 		one_call();
 		compare_state();
