@@ -273,6 +273,7 @@ tests_scripts = \
 	tests/below-merge.sh \
 	tests/below-older.sh \
 	tests/below-pack.sh \
+	tests/below-reused.sh \
 	tests/below-scan.sh \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
@@ -513,6 +514,7 @@ tests_helpers = \
 	tests/powercut-log \
 	tests/powercut-ranks \
 	tests/random-ops \
+	tests/reused-record \
 	tests/ring-forms \
 	tests/signal-forms \
 	tests/slowfs-calls \
