@@ -252,6 +252,8 @@ take_up(struct spw_me *me, int fd, struct spw_file_seen *seen)
 		return SPW_NONE;
 	}
 	spw_stamp_saw(me->map, seen->mtime);
+	if (!seen->made)		/* somebody may have looked at it */
+		spw_stamp_looked(&me->map->files[file]);
 	if (r > 0)
 		spw_jobs_meet(me, file, fd, seen);
 	refresh(me, file, fd, seen);
@@ -353,6 +355,7 @@ spw_fdtab_opened(int fd, int flags)
 	r = spw_kept_settle_fd(fd, &stx);
 	if (r < 0 || (r && !see(fd, &stx, path, sizeof(path), &seen)))
 		return SPW_MIN(r, 0);
+	seen.made = flags & (O_TRUNC | O_EXCL);
 	spw_process_read_limit();
 	me = spw_front_me();
 	why = misfit(fd, flags, &stx, path);
