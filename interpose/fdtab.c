@@ -13,6 +13,7 @@
 #include "interpose/process.h"
 #include "shm/below.h"
 #include "shm/claims.h"
+#include "shm/names.h"
 #include "shm/proc.h"
 #include "shm/stamp.h"
 #include "shm/text.h"
@@ -234,6 +235,17 @@ ask_kernel(int fd, struct statx *stx, struct spw_file_seen *seen)
 	return true;
 }
 
+/* A record that is older than this opening may know other names, which the file
+ * may have no more. */
+static void
+note_name(struct spw_me *me, uint32_t file, const char *path)
+{
+	const struct spw_file *f = &me->map->files[file];
+
+	if (path[0] && !spw_name_has(f, path))
+		(void)spw_name_add(me, file, f->gen, path);
+}
+
 /* The file's record, with this opening counted; or SPW_NONE. */
 static uint32_t
 take_up(struct spw_me *me, int fd, struct spw_file_seen *seen)
@@ -252,6 +264,7 @@ take_up(struct spw_me *me, int fd, struct spw_file_seen *seen)
 		return SPW_NONE;
 	}
 	spw_stamp_saw(me->map, seen->mtime);
+	note_name(me, file, seen->path);
 	if (!seen->made)		/* somebody may have looked at it */
 		spw_stamp_looked(&me->map->files[file]);
 	if (r > 0)
