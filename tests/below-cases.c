@@ -303,6 +303,7 @@ reuse_record(void)
 	CHECK(!sync_file(&old));
 	CHECK(drainer->homes[old.file].named);
 	close_file(&old, "old");
+	spw_forget_files(drainer);
 	new = open_file("new");
 	CHECK(new.file == old.file);
 	CHECK(!spw_home_of(drainer, new.file)->named);
