@@ -94,6 +94,14 @@ for i in range(20):
     high = os.open(name, os.O_RDONLY)
     os.pwrite(low, b"x" * 8305, 12880)
     print(name, len(os.pread(high, 100000, 0)))
+# One that is larger than the limit may be cut to what is still above it.
+with open("cut", "wb", buffering=0) as f:
+    f.write(b"x" * 100000)
+    resource.setrlimit(limit, (40000, resource.RLIM_INFINITY))
+    f.truncate(60000)
+    print(os.stat("cut").st_size)
+    os.truncate("cut", 50000)
+    print(os.stat("cut").st_size)
 PROGRAM
 rm -rf a b
 mkdir a b
