@@ -13,6 +13,7 @@
 #include "interpose/process.h"
 #include "shm/below.h"
 #include "shm/claims.h"
+#include "shm/names.h"
 #include "shm/proc.h"
 #include "shm/stamp.h"
 #include "shm/text.h"
@@ -234,6 +235,17 @@ ask_kernel(int fd, struct statx *stx, struct spw_file_seen *seen)
 	return true;
 }
 
+/* A record that is older than this opening may know other names, which the file
+ * may have no more. */
+static void
+note_name(struct spw_me *me, uint32_t file, const char *path)
+{
+	const struct spw_file *f = &me->map->files[file];
+
+	if (path[0] && !spw_name_has(f, path))
+		(void)spw_name_add(me, file, f->gen, path);
+}
+
 /* The file's record, with this opening counted; or SPW_NONE. */
 static uint32_t
 take_up(struct spw_me *me, int fd, struct spw_file_seen *seen)
@@ -252,6 +264,9 @@ take_up(struct spw_me *me, int fd, struct spw_file_seen *seen)
 		return SPW_NONE;
 	}
 	spw_stamp_saw(me->map, seen->mtime);
+	note_name(me, file, seen->path);
+	if (!seen->made)		/* somebody may have looked at it */
+		spw_stamp_looked(&me->map->files[file]);
 	if (r > 0)
 		spw_jobs_meet(me, file, fd, seen);
 	refresh(me, file, fd, seen);
@@ -353,6 +368,7 @@ spw_fdtab_opened(int fd, int flags)
 	r = spw_kept_settle_fd(fd, &stx);
 	if (r < 0 || (r && !see(fd, &stx, path, sizeof(path), &seen)))
 		return SPW_MIN(r, 0);
+	seen.made = flags & (O_TRUNC | O_EXCL);
 	spw_process_read_limit();
 	me = spw_front_me();
 	why = misfit(fd, flags, &stx, path);

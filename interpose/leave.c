@@ -277,6 +277,10 @@ spw_resize(struct spw_me *me, uint32_t file, uint64_t size,
 
 	pthread_testcancel();
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	/* Above the limit a file may be cut, but home must not grow by it. */
+	if (SPW_UNLIKELY(size > atomic_load_explicit(&spw_front.fsize_limit,
+						     memory_order_relaxed)))
+		(void)spw_gate_settle(me, file);	/* close will tell */
 	r = spw_gate_resize(me, file, size, truncate, arg);
 	pthread_setcancelstate(cancel, NULL);
 	return r;

@@ -5,12 +5,13 @@
  * The drainer writes later and from another process. It could not open a file
  * that its owner may no longer write, and its write would take away set-id
  * bits and capabilities, as every write does, that the program set after its
- * own. So before such a change the file is brought home; and one with set-id
- * bits is the kernel's.
+ * own. So before such a change the file is brought home, and it is the kernel's
+ * from then on where writes may follow.
  */
 #include "interpose/modes.h"
 
 #include <linux/fs.h>
+#include <linux/xattr.h>
 
 #include "interpose/changed.h"
 #include "interpose/leave.h"
@@ -29,25 +30,14 @@ look_up(const struct object *o)
 		       : spw_lookup_path(o->dir, "", AT_EMPTY_PATH);
 }
 
-static uint32_t
-find(const struct object *o)
-{
-	uint32_t file = look_up(o);
-
-	if (file == SPW_NONE ||
-	    atomic_load(&spw_front.map.files[file].bypass) ||
-	    !spw_file_is_unsettled(&spw_front.map.files[file]))
-		return SPW_NONE;
-	return file;
-}
-
 static void
 bring_home(uint32_t file)
 {
+	const struct spw_file *f = &spw_front.map.files[file];
 	struct spw_me *me = spw_front_me();
 	int err = errno;
 
-	if (me)
+	if (me && !atomic_load(&f->bypass) && spw_file_is_unsettled(f))
 		(void)spw_gate_settle(me, file);	/* close will tell */
 	errno = err;
 }
@@ -87,13 +77,9 @@ before_mode(const struct object *o, mode_t mode)
 	if ((mode & S_IWUSR && !set_id) || !spw_front_look() ||
 	    spw_sys_geteuid() == 0)
 		return;
-	if (set_id) {
+	file = look_up(o);
+	if (set_id || (file != SPW_NONE && !is_held(file)))
 		leave(o);
-		return;
-	}
-	file = find(o);
-	if (file != SPW_NONE && !is_held(file))
-		bring_home(file);
 }
 
 static int
@@ -142,9 +128,13 @@ fchmodat(int dir, const char *path, mode_t mode, int flags)
 static void
 before_xattr(const struct object *o, const char *name)
 {
-	uint32_t file = spw_front_look() ? find(o) : SPW_NONE;
+	uint32_t file = spw_front_look() ? look_up(o) : SPW_NONE;
 
-	if (file != SPW_NONE && strncmp(name, "user.", 5) != 0)
+	if (file == SPW_NONE || strncmp(name, "user.", 5) == 0)
+		return;
+	if (strcmp(name, XATTR_NAME_CAPS) == 0)
+		leave(o);
+	else
 		bring_home(file);
 }
 

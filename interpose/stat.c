@@ -146,8 +146,8 @@ is_blurred(struct spw_sight *s, const struct spw_file_id *id,
 
 	if (!spw_front_look())
 		return false;
-	spw_stamp_saw(&spw_front.map, shown->mtime);
 	show(id, shown);
+	spw_stamp_saw(&spw_front.map, shown->mtime);
 	now = settled_now();
 	if (shown->ours || (s->known && now == s->settled))
 		return false;

@@ -77,7 +77,7 @@ begin(int dir, const char *path, int flags, const struct timespec *mtime)
 	if (m.omit)
 		return m;
 	m.now = !mtime || mtime->tv_nsec == UTIME_NOW;
-	m.new = m.now ? spw_file_time() : spw_nanoseconds(mtime);
+	m.new = m.now ? spw_stamp(&spw_front.map, m.f) : spw_nanoseconds(mtime);
 	if (m.new == INT64_MAX || m.new == INT64_MIN)
 		give_up(&m, file);
 	else

@@ -197,6 +197,15 @@ spw_home_of(struct spw_drainer *d, uint32_t file)
 	return h;
 }
 
+/* Its descriptor, or -1: the record may be another's by now. */
+static int
+held_open(const struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_home *h = &d->homes[file];
+
+	return h->gen == d->map->files[file].gen ? h->fd : -1;
+}
+
 int
 spw_home_open(struct spw_drainer *d, uint32_t file)
 {
@@ -216,6 +225,7 @@ spw_home_open(struct spw_drainer *d, uint32_t file)
 	if (fd < 0)
 		return fd;
 	h->fd = fd;
+	spw_file_flag(f, SPW_FILE_DIRTIED);	/* we free it, and close this */
 	h->retry_at = h->idle_since = 0;
 	d->nopen++;
 	if (found.seen && found.st.st_nlink == 0)
@@ -290,10 +300,11 @@ void
 spw_home_let_run(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_file *f = &d->map->files[file];
+	int fd = held_open(d, file);
 
-	if (d->homes[file].fd >= 0 && !spw_file_is_unsettled(f) &&
+	if (fd >= 0 && !spw_file_is_unsettled(f) &&
 	    !(atomic_load(&f->flags) & SPW_FILE_UNLINKED) &&
-	    is_in_the_way(f, d->homes[file].fd))
+	    is_in_the_way(f, fd))
 		spw_home_close(d, file);
 }
 
@@ -311,8 +322,7 @@ spw_home_secure(struct spw_drainer *d)
 				(uint32_t)__builtin_ctzll(bits)].file);
 
 			if (file >= map->counts[SPW_POOL_FILES] ||
-			    (d->homes[file].fd >= 0 &&
-			     d->homes[file].gen == map->files[file].gen) ||
+			    held_open(d, file) >= 0 ||
 			    d->homes[file].retry_at > spw_now_ms())
 				continue;
 			if (spw_home_open(d, file) < 0)
@@ -339,9 +349,9 @@ spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
 	struct spw_home *h = &d->homes[file];
-	struct looking l = { .fd = h->fd };
+	struct looking l = { .fd = held_open(d, file) };
 
-	if (h->fd < 0 || h->noted == d->passes)
+	if (l.fd < 0 || h->noted == d->passes)
 		return;
 	h->noted = d->passes;
 	if (spw_aside_call(d->aside, f->dev, look, &l, sizeof(l), NULL) < 0)
@@ -378,7 +388,7 @@ void
 spw_home_stamp(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_file *f = &d->map->files[file];
-	int fd = d->homes[file].fd;
+	int fd = held_open(d, file);
 	struct stat st;
 
 	if (fd < 0)

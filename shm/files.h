@@ -18,6 +18,7 @@ struct spw_file_seen {
 	uint32_t dropped;		/* of claims.h, before the look */
 	uint32_t parted;		/* seg.parted, read before the rest */
 	const char *path;		/* absolute */
+	bool made;			/* or emptied by this very opening */
 	uint32_t pid;			/* a holder: its process and fd */
 	int fd;
 };

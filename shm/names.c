@@ -147,6 +147,14 @@ spw_name_remove(struct spw_me *me, uint32_t file, uint32_t gen,
 }
 
 bool
+spw_name_has(const struct spw_file *f, const char *path)
+{
+	uint32_t len = (uint32_t)strlen(path);
+
+	return is_at(f, 0, path, len) || is_at(f, 1, path, len);
+}
+
+bool
 spw_name_has_other(const struct spw_file *f, const char *path)
 {
 	uint32_t len = (uint32_t)strlen(path);

@@ -30,7 +30,8 @@ void spw_name_set(struct spw_me *me, uint32_t file, uint32_t gen,
 void spw_name_remove(struct spw_me *me, uint32_t file, uint32_t gen,
 		     const char *path);
 
-/* Whether the record knows a path besides this one. */
+/* Whether the record knows this path, or one besides it. */
+bool spw_name_has(const struct spw_file *f, const char *path);
 bool spw_name_has_other(const struct spw_file *f, const char *path);
 
 /* Copies the first (which = 0) or the other path (1); its length, or 0. */

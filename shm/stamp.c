@@ -2,7 +2,9 @@
 /* stamp.c -- times for what is written, in order with those of the kernel */
 #include "shm/stamp.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "shm/sys.h"
@@ -10,7 +12,7 @@
 /* How far the coarse clock may be behind, at 100 ticks a second, and some
  * more. Whatever lies further ahead is none of the kernel's stamps, or the
  * clock was set back. */
-enum { TICK_NS = 20000000 };
+enum { TICK_NS = 20000000, ASKS_PER_TICK = 256 };
 
 static bool
 is_just_ahead(int64_t when, int64_t now)
@@ -51,6 +53,43 @@ advance(struct spw_map *map, int64_t when, int64_t now)
 			break;
 }
 
+/* Whether this process may ask the kernel once more before the clock ticks. A
+ * program that looks after every write would get slower than without us. */
+static bool
+may_ask(int64_t now)
+{
+	static _Atomic int64_t tick;
+	static _Atomic uint32_t asked;
+
+	if (atomic_exchange_explicit(&tick, now, memory_order_relaxed) != now)
+		atomic_store_explicit(&asked, 0, memory_order_relaxed);
+	return atomic_fetch_add_explicit(&asked, 1, memory_order_relaxed) <
+	       ASKS_PER_TICK;
+}
+
+/* A time that the kernel gives the segment, whose own mean nothing: whatever it
+ * stamps after that, wherever, is not older. The first look at the segment makes
+ * its next stamp an exact one. */
+static int64_t
+ask_for_later(const struct spw_map *map, int64_t was, int64_t now)
+{
+	struct timespec ts[2] = { { 0, UTIME_OMIT }, { 0, UTIME_NOW } };
+	struct stat st;
+	int64_t when;
+
+	for (int i = 0; i < 2 && may_ask(now); i++) {
+		if (spw_syscall(SYS_utimensat, AT_FDCWD, (long)map->path,
+				(long)ts, AT_SYMLINK_NOFOLLOW, 0, 0) < 0 ||
+		    spw_sys_fstatat(AT_FDCWD, map->path, &st,
+				    AT_SYMLINK_NOFOLLOW) < 0)
+			break;
+		when = spw_nanoseconds(&st.st_mtim);
+		if (is_just_ahead(when, was))
+			return when;
+	}
+	return was + 1;		/* the kernel's next may be as old as was */
+}
+
 int64_t
 spw_stamp_slow(struct spw_map *map, struct spw_file *f, int64_t now)
 {
@@ -62,8 +101,10 @@ spw_stamp_slow(struct spw_map *map, struct spw_file *f, int64_t now)
 	      SPW_FILE_SEEN))
 		return stamp;
 	was = atomic_load(&f->wtime);
-	if (is_exact() && (was == stamp || is_just_ahead(was, stamp))) {
-		stamp = was + 1;
+	if (is_just_ahead(was, stamp))
+		stamp = was;
+	if (is_exact() && (stamp == was || stamp == latest)) {
+		stamp = ask_for_later(map, stamp, now);
 		advance(map, stamp, now);
 	}
 	return stamp;
@@ -74,7 +115,7 @@ spw_stamp_saw(struct spw_map *map, int64_t when)
 {
 	int64_t now = spw_file_time();
 
-	if (is_just_ahead(when, now))
+	if (when == now || is_just_ahead(when, now))
 		advance(map, when, now);
 }
 

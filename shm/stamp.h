@@ -10,7 +10,8 @@
  * times somebody has looked at meanwhile gets the exact time instead, so that
  * the change can be seen, and no stamp after that is older. Programs compare
  * times of files, so ours keep to it: none is older than one that we saw, and
- * one that was looked at is followed by a later one.
+ * one that was looked at is followed by a later one, which we have the kernel
+ * make, so that it knows of it.
  */
 
 int64_t spw_stamp_slow(struct spw_map *map, struct spw_file *f, int64_t now);

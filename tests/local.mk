@@ -290,6 +290,7 @@ tests_scripts = \
 	tests/below-merge.sh \
 	tests/below-older.sh \
 	tests/below-pack.sh \
+	tests/below-reused.sh \
 	tests/below-scan.sh \
 	tests/below-stall.sh \
 	tests/below-stress.sh \
@@ -538,6 +539,7 @@ tests_helpers = \
 	tests/powercut-log \
 	tests/powercut-ranks \
 	tests/random-ops \
+	tests/reused-record \
 	tests/ring-forms \
 	tests/signal-forms \
 	tests/signal-stack \

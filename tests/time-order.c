@@ -75,6 +75,68 @@ one_after_another(void)
 	close(second);
 }
 
+/* And the other way round: it was looked at, so ours is later than the clock. */
+static void
+kernel_after_us(void)
+{
+	int first = make("first", O_TRUNC), second;
+	int64_t before = mtime_of(first);
+
+	put(first, 0);
+	second = make("second", O_TRUNC);
+	before = mtime_of(first);
+	older += mtime_of(second) < before;
+	close(first);
+	close(second);
+}
+
+static void
+set(int fd, int64_t seconds, long ns)
+{
+	struct timespec ts[2] = { { 0, UTIME_OMIT }, { seconds, ns } };
+
+	if (futimens(fd, ts) < 0)
+		err(1, "futimens");
+}
+
+/* By the program: to now, and to another time before a write. */
+static void
+set_and_look(void)
+{
+	int fd = make("set", 0);
+	int64_t before;
+
+	put(fd, 0);
+	before = mtime_of(fd);
+	set(fd, 0, UTIME_NOW);
+	backwards += mtime_of(fd) < before;
+	unchanged += mtime_of(fd) == before;
+	before = mtime_of(fd);
+	set(fd, 7, 7);
+	put(fd, 0);
+	unchanged += mtime_of(fd) == before;
+	close(fd);
+}
+
+/* Looked at when nobody had it open. */
+static void
+close_and_look(void)
+{
+	int fd = make("closed", 0);
+	struct stat before, after;
+
+	put(fd, 0);
+	close(fd);
+	if (stat("closed", &before) < 0)
+		err(1, "stat");
+	fd = make("closed", 0);
+	put(fd, 0);
+	close(fd);
+	if (stat("closed", &after) < 0)
+		err(1, "stat");
+	unchanged += after.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+}
+
 static void
 cut(void)
 {
@@ -112,6 +174,12 @@ main(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		write_and_look();
 		one_after_another();
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		usleep(50);
+		kernel_after_us();
+		set_and_look();
+		close_and_look();
 	}
 	for (int i = 0; i < ROUNDS / 20; i++)
 		cut();

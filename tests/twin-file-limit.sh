@@ -80,3 +80,33 @@ for twin in plain spilled; do
 done
 diff -u plain.out spilled.out || fail "a limit from outside: output differs"
 diff -r plain spilled || fail "a limit from outside: files differ"
+
+# A file that was opened under a limit below the segment's size, and again when
+# it was gone, is the same for both.
+cat >opened-below.py <<'PROGRAM'
+import os, resource
+limit = resource.RLIMIT_FSIZE
+for i in range(20):
+    name = "below%d" % i
+    resource.setrlimit(limit, (40000, resource.RLIM_INFINITY))
+    low = os.open(name, os.O_WRONLY | os.O_CREAT)
+    resource.setrlimit(limit, (resource.RLIM_INFINITY,) * 2)
+    high = os.open(name, os.O_RDONLY)
+    os.pwrite(low, b"x" * 8305, 12880)
+    print(name, len(os.pread(high, 100000, 0)))
+# One that is larger than the limit may be cut to what is still above it.
+with open("cut", "wb", buffering=0) as f:
+    f.write(b"x" * 100000)
+    resource.setrlimit(limit, (40000, resource.RLIM_INFINITY))
+    f.truncate(60000)
+    print(os.stat("cut").st_size)
+    os.truncate("cut", 50000)
+    print(os.stat("cut").st_size)
+PROGRAM
+rm -rf a b
+mkdir a b
+(cd a && plain python3 ../opened-below.py) >plain.out
+(cd b && spilled python3 ../opened-below.py) >spilled.out
+counter_above writes_absorbed 15
+diff -u plain.out spilled.out || fail "opened below the limit: output differs"
+diff -r a b || fail "opened below the limit: files differ"

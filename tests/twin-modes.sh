@@ -27,6 +27,44 @@ with open("setid", "r+b", buffering=0) as f:
     os.fsync(f.fileno()); mode()
 PROGRAM
 
+# So do capabilities, whoever writes.
+cat >capable.py <<'PROGRAM'
+import os
+def look():
+    print("security.capability" in os.listxattr("capable"))
+with open("capable", "wb", buffering=0) as f:
+    f.write(b"x" * 5000)
+    try:
+        os.setxattr(f.fileno(), "security.capability",
+                    bytes([1, 0, 0, 2, 0, 4] + [0] * 14))
+    except OSError as e:
+        print(e)
+    look()
+    f.write(b"y"); look()
+PROGRAM
+
+# A right that was given up does not come back while the bytes go home.
+cat >given-up.py <<'PROGRAM'
+import os, threading
+over, seen = False, set()
+def look():
+    while not over:
+        seen.add(oct(os.fstat(fd).st_mode))
+fd = os.open("given-up", os.O_RDWR | os.O_CREAT, 0o444)
+thread = threading.Thread(target=look)
+thread.start()
+for i in range(200):
+    new = os.open("given-up%d" % i, os.O_RDWR | os.O_CREAT, 0o644)
+    os.fchmod(new, 0o444)
+    os.dup2(new, fd)
+    os.write(new, b"x" * 100)
+    os.fsync(new)
+    os.close(new)
+over = True
+thread.join()
+print(seen)
+PROGRAM
+
 cat >steps.sh <<'STEPS'
 set -e
 put()
@@ -45,6 +83,8 @@ chmod 6755 setid
 install -m 0555 /bin/true program 2>/dev/null
 cp -p program copy
 python3 ../secretly.py
+python3 ../capable.py
+python3 ../given-up.py
 STEPS
 
 change_secretly()
