@@ -30,7 +30,7 @@
 #include "shm/proc.h"
 #include "shm/text.h"
 
-enum { PATIENCE_MS = 10000 };
+enum { PATIENCE_MS = 10000, LOOK_NS = 100000 };
 
 struct spw_front spw_front = { .proc = SPW_NONE, .fsize_limit = UINT64_MAX };
 __thread bool spw_front_outside;
@@ -509,13 +509,13 @@ spw_front_attach(bool writes)
 	return attach(writes ? TO_WRITE : TO_READ);
 }
 
-/* Nothing a moment ago: a job that makes it now overlaps with the call. */
+/* Nothing a moment ago: a job does not make it and write in less. */
 static bool
 may_look(_Atomic int64_t *looked)
 {
-	int64_t now = spw_now_ms();
+	int64_t now = spw_now_ns();
 
-	if (!spw_front_is_on() || now - atomic_load(looked) < 2)
+	if (!spw_front_is_on() || now - atomic_load(looked) < LOOK_NS)
 		return false;
 	atomic_store(looked, now);
 	return true;

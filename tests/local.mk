@@ -456,6 +456,7 @@ tests_scripts = \
 	tests/twin-join.sh \
 	tests/twin-last-descriptor.sh \
 	tests/twin-lean.sh \
+	tests/twin-late-look.sh \
 	tests/twin-locked.sh \
 	tests/twin-lost-preload.sh \
 	tests/twin-lost-writer.sh \
@@ -527,6 +528,7 @@ tests_helpers = \
 	tests/few-calls \
 	tests/last-descriptor \
 	tests/list-features \
+	tests/late-look \
 	tests/lock-forms \
 	tests/name-forms \
 	tests/odd-io \
@@ -638,6 +640,10 @@ tests_signal_forms_SOURCES = \
 	tests/clocks.h \
 	tests/forms.h \
 	tests/signal-forms.c
+tests_late_look_SOURCES = \
+	tests/clocks.h \
+	tests/forms.h \
+	tests/late-look.c
 tests_dead_writer_SOURCES = \
 	tests/dead-writer.c \
 	tests/forms.h
@@ -674,6 +680,7 @@ tests_exec_forms_LDADD =
 tests_fork_forms_LDADD = -lpthread -lutil
 tests_signal_forms_LDADD = -lpthread
 tests_dead_writer_LDADD =
+tests_late_look_LDADD =
 tests_signal_stack_LDADD =
 tests_signal_stack_LDFLAGS = -Wl,-z,now
 tests_spawn_forms_LDADD =
