@@ -204,18 +204,23 @@ create_named(const char *dir)
 	return 0;
 }
 
-static int
-check_writable(struct check *c, const char *dir)
+int
+spw_tierspec_try(const char *dir)
 {
 	int fd = spw_sys_open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-	int r = 0;
 
 	if (fd >= 0)
 		(void)spw_sys_close(fd);
 	else if (fd == -EOPNOTSUPP || fd == -EISDIR || fd == -ENOENT)
-		r = create_named(dir);
-	else
-		r = fd;
+		return create_named(dir);
+	return fd < 0 ? fd : 0;
+}
+
+static int
+check_writable(struct check *c, const char *dir)
+{
+	int r = spw_tierspec_try(dir);
+
 	return r < 0 ? blame_unwritable(c, dir, r) : 0;
 }
 

@@ -128,6 +128,9 @@ int spw_tierspec_check(struct spw_tierlist *list,
 		       const struct spw_tierspec_where *where,
 		       struct spw_diag *ret_diag);
 
+/* Whether files can be made in a directory; negative errno. */
+int spw_tierspec_try(const char *dir);
+
 /* The tiers below memory in the same grammar, expanded and with capacities in
  * bytes: what parse reads back as the same list anywhere. -ENAMETOOLONG. */
 int spw_tierspec_write(const struct spw_tierlist *list, char *buf,

@@ -5,8 +5,9 @@
 
 #include "shm/conf.h"
 
-/* 0, or -ETIMEDOUT after three seconds: its file system stalls. */
-int spw_answers(const char *place);
+/* 0, or -ETIMEDOUT after three seconds: its file system stalls. writes: also
+ * for who wants to make a file there. */
+int spw_answers(const char *place, bool writes);
 
 /* As spw_config_check, unless some place does not answer: -EINVAL with the
  * reason. */

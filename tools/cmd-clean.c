@@ -52,6 +52,7 @@ struct items {
 	struct item *orphan;		/* what stays, and no file is left of */
 	size_t norphans;
 	uint64_t kept;			/* what is needed, or in use */
+	bool unseen;			/* something could not be looked at */
 };
 
 static bool
@@ -148,6 +149,11 @@ add_shares(const struct request *req, struct items *all)
 			continue;
 		may = o->has_segment && !is_given_up(req, all, o) ? 0
 		      : judge_share(req, o, req->dry, &r, orphan);
+		if (may < 0) {
+			spw_chosen_say(req->args, SPW_WARNING, SPW_W167,
+				       o->job, spw_diag_errno(-may), NULL);
+			all->unseen = true;
+		}
 		if (may <= 0) {
 			all->kept++;
 			all->norphans += orphan->owner != NULL;
@@ -344,6 +350,8 @@ clean(const struct request *req, const struct spw_chosen *c)
 		put_json(&all);
 	free(all.list);
 	free(all.orphan);
+	if (!status && all.unseen)
+		status = SPW_EXIT_PARTLY;
 	if (!status && req->shares->unreachable)
 		status = SPW_EXIT_UNREACHABLE;
 	return fflush(stdout) && !status ? SPW_EXIT_FINDINGS : status;

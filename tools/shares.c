@@ -59,7 +59,7 @@ static int
 look(struct spw_shares *s, const struct spw_replay_place *p)
 {
 	struct stat st;
-	int r = spw_answers(p->place);
+	int r = spw_answers(p->place, false);
 
 	if (r == 0)
 		r = spw_sys_fstatat(AT_FDCWD, p->place, &st, 0);

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cmd-dead-tier.sh -- a tier in which nothing can be made just now, or that is
+# not ours: commands say so, in time, and end with the right status
+
+. tests/functions.sh
+requires_disk
+requires python3 --version
+unset SPILLWAY_JOB
+slow_mount_at tier
+tier=$(place "$scratch/tier")
+mkdir "$scratch/work" "$scratch/disk"
+cd "$scratch/work"
+echo bytes >file
+
+# It answers who asks for its size, and nobody who wants to make a file.
+for kind in nvme bb; do
+	echo 'stall=*' >>"$scratch/tier/.slowfs-control"
+	at_end ">'$scratch/tier/.slowfs-control'"
+	fails_with 125 timeout 30 "$spillway" run \
+		--tiers "ram@16M $kind:$tier@32M" -- true 2>"$scratch/err"
+	grep -q "$tier: does not answer: .*\[E111\]" "$scratch/err" ||
+		fail "$kind: $(cat "$scratch/err")"
+	fails_with 2 timeout 30 "$spillway" stage in --job next \
+		--tiers "ram@16M $kind:$tier@32M" file 2>"$scratch/err"
+	grep -q "$tier: does not answer: .*\[E111\]" "$scratch/err" ||
+		fail "$kind: $(cat "$scratch/err")"
+	>"$scratch/tier/.slowfs-control"
+	for i in {1..100}; do		# who asked goes when he is answered
+		[ -n "$(ls -A "$scratch/tier-back")" ] || break
+		sleep 0.1
+	done
+	[ -z "$(ls -A "$scratch/tier-back")" ] || fail "$kind: something is left"
+done
+
+# A share that cannot be looked into is not passed over.
+tiers="ram@16M nvme:$(place "$scratch/disk")@64M"
+rebooted dead "$tiers" 'synced file "$1"' "$0"
+chmod 777 "$scratch"/disk/spillway-*/dead.*
+for command in 'recover -y' fsck 'clean -y'; do
+	fails_with 5 "$spillway" $command --json --tiers "$tiers" \
+		>"$scratch/out" 2>"$scratch/err"
+	grep -q 'dead.*W167' "$scratch/err" ||
+		fail "$command: $(cat "$scratch/err")"
+	python3 -c 'import json, sys; json.load(sys.stdin)' <"$scratch/out" ||
+		fail "$command: $(cat "$scratch/out")"
+done
+chmod 700 "$scratch"/disk/spillway-*/dead.*
+"$spillway" recover -y --tiers "$tiers" >"$scratch/out" 2>&1 ||
+	fail "$(cat "$scratch/out")"
+[ -z "$(ls "$scratch/disk")" ] || fail "something is left"
