@@ -43,7 +43,7 @@ same codecs "$codecs" "$(sed '/^=head1 PREFILTERS/,$d' \
 
 same prefilters "$(sed -n 's/^	\[SPW_FILTER_[A-Z_]*\] = { "\([^"]*\)".*/\1/p' \
 	tiers/filter.c)" "$(sed -n '/^=head1 PREFILTERS/,/^=head1 MODULES/s/'\
-'^ \([a-z+-]*\)  *[0-9] .*/\1/p' tiers/spillway-codecs.pod)"
+'^ \([a-z+-]*\)  *[0-9][0-9]* .*/\1/p' tiers/spillway-codecs.pod)"
 
 options=$(cut -d ' ' -f 1 <<<"$codecs"
 	sed -n 's/^	\[SPW_PIN_RAW\] = { "\([a-z]*\)",.*/\1/p
