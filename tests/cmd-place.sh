@@ -103,6 +103,38 @@ assert file["bypass"] == "exec" and file["size"] == 70000, file
 assert (part["offset"], part["length"], part["where"]) == (0, 70000, "home")
 CHECK
 
+# A tier that stalls is not waited for: what else is known is shown.
+slow_mount_at stuck
+mkdir "$scratch/stuck/tier"
+set_stuck()
+{
+	"$top_builddir/tests/tier-steps" "set:$scratch/stuck:stall=$1"
+}
+rm "$scratch/there" "$scratch/there.over"
+"$spillway" run -q --include "$mount" --job stuck \
+	--tiers "ram@16M nvme:$(place "$scratch/stuck/tier")@128M" -- \
+	timeout 60 "$top_builddir/tests/tier-steps" write:c:1000:0:2M:1M \
+	"set:$mount:stall=*" write:c:1000:1M:23M:1M "call:$scratch/there" \
+	"set:$mount:stall=" close:c >"$scratch/out" 2>"$scratch/err" &
+run=$!
+for i in $(seq 300); do
+	[ ! -e "$scratch/there" ] || break
+	sleep 0.1
+done
+set_stuck '*'
+timeout -s KILL 30 "$spillway" place c >"$scratch/text" 2>"$scratch/said" ||
+	ended=$?
+set_stuck ''
+touch "$scratch/there.over"
+wait $run || fail "ended with $?: $(cat "$scratch/err")"
+cat "$scratch/text"
+[ "${ended-0}" = 0 ] || fail "place of a stalled tier ended with $ended"
+grep -q 'a tier of it cannot be looked at' "$scratch/said" ||
+	fail "nothing is said of the tier: $(cat "$scratch/said")"
+grep -q ' memory$' <(sed 's/ *$//' "$scratch/text") &&
+	grep -q ' a tier$' <(sed 's/ *$//' "$scratch/text") ||
+	fail "the parts are not shown"
+
 status()
 {
 	local status=0

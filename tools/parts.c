@@ -3,6 +3,7 @@
 #include "tools/parts.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "shm/below.h"
 #include "tiers/codec.h"
 #include "tiers/filter.h"
+#include "tiers/thread.h"
 
 /* Everything is read without locks and may change meanwhile: what is found is
  * a picture, of which each piece was true at some moment. */
@@ -23,6 +25,8 @@ struct blocks {				/* of the file, that are not just home */
 	} *at;
 	size_t n, cap;
 };
+
+enum { PATIENCE_MS = 5000 };		/* with a tier */
 
 #define NUMBER_MAX (UINT64_C(1) << 51)	/* of a block: 2^63 bytes */
 
@@ -146,10 +150,18 @@ settle(struct blocks *b)
 		b->at[i].below &= !b->at[i].dirty;
 }
 
+/* Who looks into a tier, by a thread of its own: it may not answer, and then it
+ * is left to that. */
 struct looker {
-	struct spw_parts *parts;
-	const struct spw_file *file;
+	struct spw_tier_setup setup;
+	const struct spw_tier_ops *ops;
+	char place[SPW_TIERS_LEN], owner[SPW_STORE_SHARE];
+	uint64_t dev, ino;
+	int64_t btime;
 	uint32_t tier;
+	struct spw_parts_object *objects;
+	size_t nobjects, objects_cap;
+	int err;
 };
 
 static void
@@ -172,18 +184,17 @@ static int
 seen(void *arg, const struct spw_tier_found *f)
 {
 	struct looker *l = arg;
-	struct spw_parts *p = l->parts;
 	const struct spw_object *o = f->object;
 	struct spw_parts_object *at;
 
-	if (!o || o->dev != l->file->dev ||
-	    o->ino != l->file->ino || o->btime != l->file->btime)
+	if (!o || o->dev != l->dev || o->ino != l->ino ||
+	    o->btime != l->btime)
 		return 0;
-	at = grow(p->objects, p->nobjects, &p->objects_cap, sizeof(*at));
+	at = grow(l->objects, l->nobjects, &l->objects_cap, sizeof(*at));
 	if (!at)
 		return -ENOMEM;
-	p->objects = at;
-	at += p->nobjects++;
+	l->objects = at;
+	at += l->nobjects++;
 	*at = (struct spw_parts_object){
 		.seq = o->seq, .offset = o->offset, .length = o->length,
 		.stored = f->len, .place = f->place, .tier = l->tier,
@@ -193,33 +204,85 @@ seen(void *arg, const struct spw_tier_found *f)
 	return 0;
 }
 
-static int
-look_into(struct spw_map *map, const struct spw_tier_ops *ops,
-	  struct looker *l)
+static void *
+look_into(void *arg)
 {
-	const struct spw_tierlist *tiers = &l->parts->tiers;
-	char owner[SPW_STORE_SHARE];
-	struct spw_tier_setup setup = {
-		.place = spw_tierspec_place(tiers, &tiers->tier[l->tier]),
-		.owner = owner, .capacity = UINT64_MAX, .look_only = true,
-	};
+	struct looker *l = arg;
 	struct spw_tier *t;
-	int r;
 
-	spw_store_share(map, owner);
-	r = ops->open(&setup, &t);
-	if (r == -ENOENT)
-		return 0;
-	if (r < 0) {
-		l->parts->blind = true;
-		return 0;
-	}
-	r = t->ops->list(t, seen, l);
+	l->err = l->ops->open(&l->setup, &t);
+	if (l->err < 0)
+		return NULL;
+	l->err = t->ops->list(t, seen, l);
 	(void)t->ops->close(t, false);	/* it only looked */
-	if (r < 0 && r != -ENOMEM) {
-		l->parts->blind = true;
-		r = 0;
+	return NULL;
+}
+
+/* What it found belongs to the others. */
+static int
+take_over(struct spw_parts *p, const struct looker *l)
+{
+	for (size_t i = 0; i < l->nobjects; i++) {
+		struct spw_parts_object *at =
+			grow(p->objects, p->nobjects, &p->objects_cap,
+			     sizeof(*at));
+
+		if (!at)
+			return -ENOMEM;
+		p->objects = at;
+		at[p->nobjects++] = l->objects[i];
 	}
+	return 0;
+}
+
+static struct looker *
+new_looker(struct spw_map *map, const struct spw_file *file,
+	   const struct spw_parts *p, unsigned i)
+{
+	struct looker *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	spw_store_share(map, l->owner);
+	snprintf(l->place, sizeof(l->place), "%s",
+		 spw_tierspec_place(&p->tiers, &p->tiers.tier[i]));
+	l->setup = (struct spw_tier_setup){
+		.place = l->place, .owner = l->owner,
+		.capacity = UINT64_MAX, .look_only = true,
+	};
+	l->ops = spw_tier_by_kind(spw_tierspec_kind_name(
+		p->tiers.tier[i].kind));
+	l->dev = file->dev;
+	l->ino = file->ino;
+	l->btime = file->btime;
+	l->tier = i;
+	return l;
+}
+
+static int
+look(struct spw_map *map, const struct spw_file *file, struct spw_parts *p,
+     unsigned i)
+{
+	struct looker *l = new_looker(map, file, p, i);
+	pthread_t thread;
+	int r = 0;
+
+	if (!l || !l->ops || pthread_create(&thread, NULL, look_into, l)) {
+		r = l ? 0 : -ENOMEM;
+		p->blind |= l && l->ops;
+		free(l);
+		return r;
+	}
+	if (spw_thread_join(thread, spw_now_ms() + PATIENCE_MS) < 0) {
+		p->blind = true;
+		return 0;		/* what it has is its own */
+	}
+	r = take_over(p, l);
+	if (l->err == -ENOMEM)
+		r = l->err;
+	p->blind |= l->err < 0 && l->err != -ENOENT;
+	free(l->objects);
+	free(l);
 	return r;
 }
 
@@ -236,14 +299,8 @@ find_objects(struct spw_map *map, uint32_t file, struct spw_parts *p)
 		p->tiers.n = 0;
 		p->blind = true;
 	}
-	for (unsigned i = 0; i < p->tiers.n && r == 0; i++) {
-		struct looker l = { p, &map->files[file], i };
-		const struct spw_tier_ops *ops = spw_tier_by_kind(
-			spw_tierspec_kind_name(p->tiers.tier[i].kind));
-
-		if (ops)
-			r = look_into(map, ops, &l);
-	}
+	for (unsigned i = 0; i < p->tiers.n && r == 0; i++)
+		r = look(map, &map->files[file], p, i);
 	return r;
 }
 

@@ -24,7 +24,7 @@ static const struct way {
 	{ "status", "show jobs, memory and what is not home yet",
 	  spw_cmd_status, false, true },
 	{ "place", "show where each part of a file is, and why",
-	  spw_cmd_place, false, true },
+	  spw_cmd_place, true, true },
 	{ "drain", "bring home now what is dirty now", spw_cmd_drain, true,
 	  true },
 	{ "stage", "bring files up before a job, or home after it",
