@@ -118,7 +118,7 @@
 #include <stdint.h>
 
 #define SPW_MAGIC	0x3179617770737053ull	/* "Spspway1", little endian */
-#define SPW_VERSION	7u
+#define SPW_VERSION	8u
 
 #define SPW_BLOCK_SHIFT	12
 #define SPW_BLOCK_SIZE	(1u << SPW_BLOCK_SHIFT)
