@@ -56,6 +56,7 @@ leave_file(struct spw_me *me, uint32_t file)
 {
 	struct spw_file *f = &me->map->files[file];
 
+	spw_leave_begin(me, file);
 	spw_gate_close(me, file);
 	if (!atomic_load(&f->bypass) && spw_gate_hand_over(me, file) == 0) {
 		spw_gate_drop(me, file, 0);
@@ -63,6 +64,7 @@ leave_file(struct spw_me *me, uint32_t file)
 			spw_file_bypass(me->map, file, SPW_BYPASS_EXEC);
 	}
 	spw_gate_open(me, file);
+	spw_leave_end(me, file);
 }
 
 void

@@ -31,7 +31,8 @@ struct spw_grip {			/* a managed descriptor in use */
 	struct spw_ofd *ofd;
 	struct spw_file *f;
 	struct spw_target t;
-	bool shared;			/* io.c: others may move the position */
+	bool shared;			/* io.c: others may move the position, */
+	bool begun;			/* and part of the call is written */
 };
 
 /* Fills in ret when fd is managed and the cache serves it. False: call the

@@ -51,7 +51,7 @@ write_rest(struct spw_grip *g, const char *buf, uint64_t n, uint64_t off,
 {
 	int64_t r;
 
-	if (!done && appends(g))
+	if (!done && !g->begun && appends(g))
 		return -ESTALE;		/* the kernel knows where */
 	r = spw_sys_pwrite(g->t.fd, buf + done, n - done, off + done);
 	if (r < 0)
@@ -71,6 +71,13 @@ unlock_end(struct spw_grip *g)
 {
 	g->t.end_locked = false;
 	spw_unlock(&g->f->append);
+}
+
+static int
+leave_now(struct spw_grip *g, enum spw_bypass why)
+{
+	return (g->t.end_locked ? spw_leave_locked
+				: spw_leave_file)(g->me, g->t.file, why);
 }
 
 /* Requests that the drainer has ended well: while there are more of them, room
@@ -126,8 +133,7 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 		/* The file alone: the position is ours until we are done,
 		 * and moves to the kernel with the next call. */
 		if (r == 0 && (hopeless || in_vain > PATIENCE)) {
-			r = spw_leave_file(g->me, g->t.file,
-					   SPW_BYPASS_NO_ROOM);
+			r = leave_now(g, SPW_BYPASS_NO_ROOM);
 			if (r == 0)
 				return write_rest(g, buf, n, off, done);
 		}
@@ -150,8 +156,7 @@ write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
 	/* Nobody would bring it home before somebody asks. */
 	if (SPW_UNLIKELY(atomic_load_explicit(&spw_agent_is_missing,
 					      memory_order_relaxed)))
-		(void)spw_leave_file(g->me, g->t.file,
-				     SPW_BYPASS_NO_DRAINER);
+		(void)leave_now(g, SPW_BYPASS_NO_DRAINER);
 	return r;
 }
 
@@ -248,6 +253,7 @@ write_vectors(struct spw_grip *g, const struct iovec *iov, int n,
 
 		if (!len)
 			continue;
+		g->begun = done;
 		r = write_at(g, iov[i].iov_base, len, off + done);
 		if (r < 0)
 			return done ? (int64_t)done : r;

@@ -61,21 +61,6 @@ bury(struct spw_me *me, uint32_t file)
 	return spw_gate_ask(me, file);
 }
 
-/* An append that has begun ends first: it is one record. */
-static int
-leave(struct spw_me *me, uint32_t file)
-{
-	struct spw_lock *append = &me->map->files[file].append;
-	int r;
-
-	spw_guard_enter();
-	spw_lock(me, SPW_LOCK_APPEND, append);
-	r = spw_leave_file(me, file, SPW_BYPASS_OTHER_JOB);
-	spw_unlock(append);
-	spw_guard_leave();
-	return r;
-}
-
 /* Whether nobody there has it open afterwards. */
 static bool
 part(struct spw_me *me, const struct meeting *m)
@@ -93,7 +78,7 @@ part(struct spw_me *me, const struct meeting *m)
 	}
 	r = bury(me, file);
 	if (r == 0)
-		r = leave(me, file);
+		r = spw_leave_file(me, file, SPW_BYPASS_OTHER_JOB);
 	left = spw_file_close(me, file);
 	/* Stale: it was removed, which means that all was home. */
 	return r == -ESTALE || (r == 0 && !left);

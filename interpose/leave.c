@@ -6,7 +6,7 @@
 #include "shm/stamp.h"
 
 int
-spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why)
+spw_leave_locked(struct spw_me *me, uint32_t file, enum spw_bypass why)
 {
 	struct spw_file *f = &me->map->files[file];
 	int r = 0;
@@ -23,6 +23,33 @@ spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why)
 		(void)spw_gate_hand_over(me, file);
 	}
 	spw_gate_open(me, file);
+	return r;
+}
+
+void
+spw_leave_begin(struct spw_me *me, uint32_t file)
+{
+	spw_guard_enter();
+	spw_lock(me, SPW_LOCK_APPEND, &me->map->files[file].append);
+}
+
+void
+spw_leave_end(struct spw_me *me, uint32_t file)
+{
+	spw_unlock(&me->map->files[file].append);
+	spw_guard_leave();
+}
+
+int
+spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why)
+{
+	int r;
+
+	if (atomic_load(&me->map->files[file].bypass))
+		return 0;
+	spw_leave_begin(me, file);
+	r = spw_leave_locked(me, file, why);
+	spw_leave_end(me, file);
 	return r;
 }
 

@@ -15,6 +15,12 @@ int spw_leave(int fd, enum spw_bypass why);
 /* The same by record, for one that nobody needs to have open. */
 int spw_leave_file(struct spw_me *me, uint32_t file, enum spw_bypass why);
 
+/* Around it: an append that has begun ends first, since it is one record. The
+ * same for who has file.append: spw_leave_locked. */
+void spw_leave_begin(struct spw_me *me, uint32_t file);
+void spw_leave_end(struct spw_me *me, uint32_t file);
+int spw_leave_locked(struct spw_me *me, uint32_t file, enum spw_bypass why);
+
 /* After it, where a use of the file outlives all descriptors that we know: it
  * stays the kernel's until this process ends, if there is a place to note it,
  * else for good. */

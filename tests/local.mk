@@ -431,6 +431,7 @@ tests_scripts = \
 	tests/twin-apart.sh \
 	tests/twin-append-cut.sh \
 	tests/twin-append-extend.sh \
+	tests/twin-append-leave.sh \
 	tests/twin-bare.sh \
 	tests/twin-call-errors.sh \
 	tests/twin-cancel.sh \
@@ -501,6 +502,7 @@ tests_helpers = \
 	tests/apart-forms \
 	tests/append-cut \
 	tests/append-extend \
+	tests/append-leave \
 	tests/below-cases \
 	tests/bench-analyze \
 	tests/bench-choose \
