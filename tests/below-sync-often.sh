@@ -26,5 +26,5 @@ same_bytes a b
 # A few are sent home: when it is not ready, or has had to wait for long, which
 # is twenty times the delay.
 seconds=$(counter seconds)
-counter_above syncs_down $((syncs * 99 / 100 - 6 * (${seconds%.*} + 1)))
+counter_above syncs_down $((syncs * 99 / 100 - 10 * (${seconds%.*} + 1)))
 counter_above requests_home 20

@@ -5,6 +5,7 @@
 
 . tests/functions.sh
 requires_disk
+unset SPILLWAY_JOB
 slow_mount bandwidth=20000000
 slow_mount_at tier
 mount=$scratch/slow tier=$scratch/tier
@@ -74,9 +75,11 @@ for kind in $kinds; do
 	[ "$(grep -cx 'fsync a = 0' "$scratch/out")" = 2 ] ||
 		fail "$kind: $(cat "$scratch/out")"
 	rm "$shm_dir"/spillway.*/*.seg
+	# The object that was cut short may be told as damaged; it was not
+	# relied on.
 	for i in {1..100}; do
-		"$spillway" recover -y --tiers "$tiers" >"$scratch/out" 2>&1 &&
-			break
+		"$spillway" recover -y --tiers "$tiers" >"$scratch/out" 2>&1 || :
+		! cmp -s "$scratch/a" a || break
 		sleep 0.1
 	done
 	same_bytes "$scratch/a" a
