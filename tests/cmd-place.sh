@@ -87,9 +87,10 @@ printf 'a: 24 MiB\n%16d %10s  home\n' 0 "24 MiB" | diff -uB - \
 "$spillway" place --log | grep -x 'no job of yours on this node' >/dev/null ||
 	fail "a log of nobody"
 
-# A file that the kernel serves is as large as that says.
+# A file that the kernel serves, while it is open, is as large as that says.
 "$spillway" run -q --include "$mount" --job handed -- bash -c '
-	head -c 70000 /dev/zero >b
+	exec 3>b
+	head -c 70000 /dev/zero >&3
 	"$0" place b >"$1/text"
 	"$0" place --json b >"$1/json"' "$spillway" "$scratch"
 cat "$scratch/text"

@@ -442,7 +442,7 @@ static int
 listen_to(struct spw_profile_time *t, struct spw_profile_tier *tier, int fd,
 	  pid_t pid)
 {
-	const double last = SPW_MAX(t->at_last, spw_show_clock() + 1);
+	const double last = SPW_MAX(t->at_last, spw_show_clock() + SILENT);
 	double heard = spw_show_clock();
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 	bool told = false;		/* once: a second time ends it */
