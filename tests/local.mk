@@ -457,6 +457,7 @@ tests_scripts = \
 	tests/twin-home-errors.sh \
 	tests/twin-join.sh \
 	tests/twin-last-descriptor.sh \
+	tests/twin-last-name.sh \
 	tests/twin-lean.sh \
 	tests/twin-late-look.sh \
 	tests/twin-locked.sh \

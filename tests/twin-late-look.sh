@@ -17,6 +17,7 @@ for i in $(seq 200); do
 	[ "$(LD_PRELOAD=$preload stat -c %s file)" != 5000 ] || break
 	sleep 0.05
 done
+[ "$(stat -c %s file)" = 0 ] || cannot "its bytes are home before they are asked for"
 mv "$segment" "$segment.away"
 LD_PRELOAD=$preload "$top_builddir/tests/late-look" file "$segment" >out
 exec 3>&-
