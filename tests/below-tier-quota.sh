@@ -47,7 +47,7 @@ for kind in $kinds; do
 	used_up "$kind, home"
 	tiers="$tiers nvme:$(place "$scratch/next")@128M"
 	used_up "$kind, next"
-	counter_above bytes_down 8000000
+	counter_above bytes_down 3000000
 	[ "${SPILLWAY_CHECK_LONG:-}" = 1 ] || lefts=300000
 done
 

@@ -489,16 +489,7 @@ test_removed_early(void)
 static void
 run(const char *name, void (*test)(void))
 {
-	char *made_as = kit_directory(".");
-
-	CHECK(made_as);
-	place = realpath(made_as, NULL);
-	CHECK(place);
-	free(made_as);
-	printf("%s: %s\n", kind, name);
-	fflush(stdout);
-	test();
-	kit_remove(place);
+	kit_run(kind, name, test, &place);
 }
 
 /* Not to be read just now is not damaged: a listing says why. */
@@ -529,20 +520,6 @@ test_unopened(void)
 	CHECK(ops->close(t, true) == 0);
 }
 
-static bool
-is_to_be_had(void)
-{
-	char *dir = kit_directory(".");
-	struct spw_tier *t;
-	int r = kit_open(kind, dir, "x", CAPACITY, &t);
-
-	CHECK(r == 0 || r == -ELIBACC);
-	if (r == 0)
-		CHECK(ops->close(t, true) == 0);
-	kit_remove(dir);
-	return r == 0;
-}
-
 int
 main(void)
 {
@@ -557,7 +534,7 @@ main(void)
 		kind = kinds[i];
 		ops = spw_tier_by_kind(kind);
 		CHECK(ops);
-		if (!is_to_be_had())
+		if (!kit_is_to_be_had(kind, CAPACITY))
 			continue;
 		run("flipped bytes", test_flips);
 		run("zeros", test_zeroed);

@@ -3,6 +3,7 @@
 
 #include "tests/tier-kit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
@@ -135,6 +136,42 @@ kit_open(const char *kind, const char *place, const char *owner,
 
 	CHECK(ops);
 	return ops->open(&setup, ret_tier);
+}
+
+static char *
+make_place(void)
+{
+	char *dir = kit_directory("."), *place;
+
+	CHECK(dir);
+	place = realpath(dir, NULL);
+	CHECK(place);
+	free(dir);
+	return place;
+}
+
+bool
+kit_is_to_be_had(const char *kind, uint64_t capacity)
+{
+	char *place = make_place();
+	struct spw_tier *t;
+	int r = kit_open(kind, place, "x", capacity, &t);
+
+	CHECK(r == 0 || r == -ELIBACC);
+	if (r == 0)
+		CHECK(t->ops->close(t, true) == 0);
+	kit_remove(place);
+	return r == 0;
+}
+
+void
+kit_run(const char *kind, const char *name, void (*test)(void), char **place)
+{
+	*place = make_place();
+	printf("%s: %s\n", kind, name);
+	fflush(stdout);
+	test();
+	kit_remove(*place);
 }
 
 static int

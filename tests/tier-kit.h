@@ -28,6 +28,14 @@ void kit_remove(char *dir);
 int kit_open(const char *kind, const char *place, const char *owner,
 	     uint64_t capacity, struct spw_tier **ret_tier);
 
+/* False: its library is not here. */
+bool kit_is_to_be_had(const char *kind, uint64_t capacity);
+
+/* A test in a directory of its own, whose path is in *place meanwhile; says
+ * what is tried, and for which kind. */
+void kit_run(const char *kind, const char *name, void (*test)(void),
+	     char **place);
+
 /* A share that was being discarded when its drainer died shows nothing, and
  * is empty when it is opened. */
 void kit_half_discarded(const char *kind, const char *place);

@@ -302,34 +302,7 @@ test_roll_garbled(void)
 static void
 run(const char *name, void (*test)(void))
 {
-	char *made_as = kit_directory(".");
-
-	CHECK(made_as);
-	place = realpath(made_as, NULL);
-	CHECK(place);
-	free(made_as);
-	printf("%s: %s\n", kind, name);
-	fflush(stdout);
-	test();
-	kit_remove(place);
-}
-
-static bool
-is_to_be_had(void)
-{
-	char *dir = kit_directory(".");
-	struct spw_tier *t;
-	int r;
-
-	CHECK(dir);
-	place = realpath(dir, NULL);
-	r = kit_open(kind, place, "x", CAPACITY, &t);
-	CHECK(r == 0 || r == -ELIBACC);
-	if (r == 0)
-		CHECK(ops->close(t, true) == 0);
-	free(place);
-	kit_remove(dir);
-	return r == 0;
+	kit_run(kind, name, test, &place);
 }
 
 int
@@ -343,7 +316,7 @@ main(void)
 		kind = kinds[i];
 		ops = spw_tier_by_kind(kind);
 		CHECK(ops);
-		if (!is_to_be_had())
+		if (!kit_is_to_be_had(kind, CAPACITY))
 			continue;
 		run("taken", test_taken);
 		run("taken after a kill", test_killed);
