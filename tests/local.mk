@@ -21,6 +21,7 @@ tests_units = \
 	tests/tier-clean \
 	tests/tier-conformance \
 	tests/tier-damage \
+	tests/tier-drops \
 	tests/tier-missing \
 	tests/tier-pmem \
 	tests/unit-advisor \
@@ -69,6 +70,11 @@ tests_codec_conformance_SOURCES = \
 tests_tier_clean_SOURCES = \
 	tests/guarded.h \
 	tests/tier-clean.c \
+	tests/tier-kit.c \
+	tests/tier-kit.h
+tests_tier_drops_SOURCES = \
+	tests/guarded.h \
+	tests/tier-drops.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
 tests_tier_damage_SOURCES = \

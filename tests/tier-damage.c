@@ -367,6 +367,50 @@ in_child(void (*work)(void))
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 }
 
+/* So does one who was at rest for a while after a sync. */
+static void
+put_rest_and_die(void)
+{
+	struct spw_tier *t = open_share(false);
+	uint64_t seq;
+
+	for (seq = 1; seq <= OBJECTS; seq++)
+		(void)put(t, seq);
+	CHECK(ops->sync(t) == 0);
+	usleep(600000);
+	if (ops->rest)
+		ops->rest(t);
+	CHECK(look(t) == 0);		/* what rest began is over */
+}
+
+/* Nothing is left of an object that was synced then. */
+static void
+test_blank(void)
+{
+	static char was[256 << 10], zeros[sizeof(was)];
+	uint64_t seq;
+	int fd;
+
+	in_child(put_rest_and_die);
+	for (seq = 1; seq <= OBJECTS; seq++) {
+		locate(seq);
+		CHECK(where.len <= sizeof(was));
+		fd = open(where.path, O_RDWR);
+		CHECK(fd >= 0);
+		CHECK(pread(fd, was, where.len, where.at) ==
+		      (ssize_t)where.len);
+		CHECK(pwrite(fd, zeros, where.len, where.at) ==
+		      (ssize_t)where.len);
+		look_again();
+		CHECK(told && wholes == OBJECTS - 1);
+		CHECK(pwrite(fd, was, where.len, where.at) ==
+		      (ssize_t)where.len);
+		close(fd);
+	}
+	look_again();
+	CHECK(wholes == OBJECTS && !told);
+}
+
 /* The second half of the last object did not get there. */
 static void
 test_torn(void)
@@ -539,6 +583,7 @@ main(void)
 		run("flipped bytes", test_flips);
 		run("zeros", test_zeroed);
 		run("replaced", test_replaced);
+		run("blank", test_blank);
 		run("torn", test_torn);
 		run("cut", test_cut);
 		run("removed", test_removed);

@@ -87,6 +87,32 @@ test_put_fails(const char *fault, int error)
 	check_kept(0);
 }
 
+/* Who comes after us, should we be killed now, finds no damage where the disk
+ * took a part and neither the rest nor a word about it. */
+static void
+test_put_is_cut_short(int most)
+{
+	struct spw_tier_setup setup = {
+		.place = place, .owner = "faulty", .look_only = true,
+	};
+	struct spw_tier *look;
+	struct kit_count c;
+	char fault[64];
+	uint64_t at;
+
+	(void)snprintf(fault, sizeof(fault), "edquot-after=%d\n", most);
+	set_fault(fault);
+	CHECK(try_put(15, &at) < 0);
+	set_fault("");
+	CHECK(!t->ops->open(&setup, &look));
+	c = kit_count(look);
+	CHECK(c.whole == KEPT && c.bad == 0);
+	CHECK(!look->ops->close(look, false));
+	reopen();
+	check_kept(0);
+	CHECK(!t->ops->sync(t));
+}
+
 static void
 test_short_writes(void)
 {
@@ -146,6 +172,10 @@ main(int argc, char **argv)
 		test_put_fails("enospc-after=10000\n", -ENOSPC);
 		test_short_writes();
 	}
+	test_put_is_cut_short(0);
+	test_put_is_cut_short(5000);
+	test_put_is_cut_short(12 << 10);
+	test_put_is_cut_short(36 << 10);
 	test_sync_fails();
 	reopen();
 	check_kept(0);

@@ -134,6 +134,16 @@ spw_nvme_note_drop(struct spw_nvme *t, const struct spw_log *log,
 	return r;
 }
 
+/* A disk that is full takes no notes either, but room that is given back. */
+void
+spw_nvme_note_failed(struct spw_nvme *t, const struct spw_log *log,
+		     uint64_t offset, uint64_t n)
+{
+	if (spw_nvme_note_drop(t, log, offset, n) < 0)
+		(void)spw_sys_fallocate(log->fd, FALLOC_FL_PUNCH_HOLE |
+					FALLOC_FL_KEEP_SIZE, offset, n);
+}
+
 bool
 spw_nvme_is_drops(const char *name)
 {

@@ -94,9 +94,8 @@ spw_nvme_write(struct spw_nvme *t)
 }
 
 void
-spw_nvme_look_ahead(struct spw_tier *tier)
+spw_nvme_look_ahead(struct spw_nvme *t)
 {
-	struct spw_nvme *t = (struct spw_nvme *)tier;
 	uint64_t n = SPW_MIN(t->small - t->small % SPW_LOG_BLOCK,
 			     (uint64_t)AHEAD);
 	struct spw_log *log = t->current;

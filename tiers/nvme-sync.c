@@ -11,6 +11,7 @@
 
 enum {
 	MARK_EVERY = 4 << 20,		/* bytes: seldom, but checked at once */
+	MARK_AFTER_MS = 500,		/* without a sync: or before */
 	FREE_KEPT = 2,			/* files; and an eighth of all */
 };
 
@@ -171,9 +172,18 @@ is_over(const struct spw_log *log)
 	return !log->live && !log->busy && !log->damaged;
 }
 
+/* The next one is not to go where the only whole one lies. */
+static void
+head_failed(struct spw_log *log)
+{
+	log->turn--;
+}
+
 static void
 head_written(struct spw_log *log, int err, bool drops)
 {
+	if (err)
+		head_failed(log);
 	if (drops && !err)
 		log->head_loose = false;
 	if (drops && err) {
@@ -208,8 +218,8 @@ wants_head(const struct spw_nvme *t, const struct spw_log *log, bool drops)
 {
 	if (log->err || log->head_loose)
 		return false;
-	if (drops)
-		return log->dropped;
+	if (drops || log->dropped)	/* a head tells of them as well */
+		return drops && log->dropped;
 	return log->mark - log->marked >= MARK_EVERY ||
 	       (log->mark > log->marked && (log != t->current || t->closing));
 }
@@ -272,26 +282,64 @@ spw_log_seal(struct spw_nvme *t, struct spw_log *log)
 	t->sealing++;
 }
 
+/* False: the next sync does it. */
+static bool
+seal_by_head(struct spw_nvme *t, struct spw_log *log)
+{
+	spw_log_fill_head(log, log->seal_head);
+	log->seal = (struct spw_io) {
+		.kind = SPW_IO_WRITE,
+		.fd = log->fd,
+		.buf = log->seal_head,
+		.len = sizeof(*log->seal_head),
+		.off = log->turn % 2 * SPW_LOG_BLOCK,
+		.user = log,
+	};
+	if (spw_ring_submit(t->ring, &log->seal) == 0)
+		return true;
+	head_failed(log);
+	return false;
+}
+
 void
 spw_log_seal_ended(struct spw_nvme *t, struct spw_log *log)
 {
 	if (log->seal.kind == SPW_IO_FDATASYNC) {
 		flushed(log, log->end, log->seal_n, log->seal.err);
-		if (!log->err && wants_head(t, log, false)) {
-			spw_log_fill_head(log, log->seal_head);
-			log->seal = (struct spw_io) {
-				.kind = SPW_IO_WRITE,
-				.fd = log->fd,
-				.buf = log->seal_head,
-				.len = sizeof(*log->seal_head),
-				.off = log->turn % 2 * SPW_LOG_BLOCK,
-				.user = log,
-			};
-			if (spw_ring_submit(t->ring, &log->seal) == 0)
-				return;
-		}
+		if (!log->err && wants_head(t, log, false) &&
+		    seal_by_head(t, log))
+			return;
+	} else if (log->seal.err) {
+		head_failed(log);
 	}
 	end_seal(t, log);
+}
+
+/* The mark of the file that is being filled may be far below what was synced,
+ * and what is blank above it is not missed. */
+static void
+mark_synced(struct spw_nvme *t)
+{
+	struct spw_log *log = t->current;
+
+	if (!log || log->mark == log->marked || log->head_loose || log->err ||
+	    log->dropped || log->seal_head || log->fd < 0 ||
+	    spw_now_ms() - t->synced_ms < MARK_AFTER_MS)
+		return;
+	log->seal_head = aligned_alloc(SPW_LOG_BLOCK, SPW_LOG_BLOCK);
+	if (!log->seal_head)
+		return;
+	log->busy++;
+	t->sealing++;
+	if (!seal_by_head(t, log))
+		end_seal(t, log);
+}
+
+void
+spw_nvme_rest(struct spw_tier *tier)
+{
+	mark_synced((struct spw_nvme *)tier);
+	spw_nvme_look_ahead((struct spw_nvme *)tier);
 }
 
 /* What remains. */
@@ -412,6 +460,7 @@ spw_nvme_sync(struct spw_tier *tier)
 	}
 	if (r == 0) {
 		t->noted = 0;
+		t->synced_ms = spw_now_ms();
 		each_head(t, heads, false);
 		forget_synced(t);
 		shrink(t);

@@ -46,7 +46,7 @@ end_put(struct spw_nvme *t, struct spw_nvme_slot *slot)
 	spw_log_list(t, slot->log);
 	if (slot->x->err) {
 		o->state = SPW_LOG_GONE;
-		(void)spw_nvme_note_drop(t, slot->log, slot->offset, n);
+		spw_nvme_note_failed(t, slot->log, slot->offset, n);
 		spw_log_bury(slot->log, slot->offset, slot->offset + n);
 		return;
 	}
@@ -694,7 +694,7 @@ const struct spw_tier_ops spw_tier_nvme = {
 	.call = call,
 	.sync = sync_tier,
 	.sync_waits = true,
-	.rest = spw_nvme_look_ahead,
+	.rest = spw_nvme_rest,
 	.drop = spw_nvme_drop,
 	.clean = spw_nvme_clean,
 	.list = spw_nvme_list,

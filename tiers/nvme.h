@@ -133,6 +133,7 @@ struct spw_nvme {
 	uint64_t capacity, total;	/* total: what all files take */
 	uint64_t log_size, reserve;	/* reserve: for the cleaner */
 	uint64_t clock;
+	int64_t synced_ms;		/* when, the last good one */
 	struct spw_log **logs;		/* by number; NULL: no such file */
 	uint32_t nlogs, open;
 	struct spw_log *current, *to_sync;
@@ -204,12 +205,13 @@ void spw_nvme_send(struct spw_nvme *t);
 void spw_nvme_write(struct spw_nvme *t);
 
 /* Has zeros written where the next ones will go. */
-void spw_nvme_look_ahead(struct spw_tier *tier);
+void spw_nvme_look_ahead(struct spw_nvme *t);
 void spw_log_await_ahead(struct spw_nvme *t, const struct spw_log *log);
 void spw_log_ahead_ended(struct spw_nvme *t, struct spw_log *log);
 
 /* nvme-sync.c */
 int spw_nvme_sync(struct spw_tier *tier);
+void spw_nvme_rest(struct spw_tier *tier);
 void spw_nvme_settle(struct spw_nvme *t);	/* waits for all under way */
 
 /* Carries out n (at most SPW_RING_DEPTH) requests of our own and waits for
@@ -230,6 +232,9 @@ void spw_nvme_measure(struct spw_nvme *t, struct spw_log *log);
 int spw_nvme_read_drops(struct spw_nvme *t);
 int spw_nvme_note_drop(struct spw_nvme *t, const struct spw_log *log,
 		       uint64_t offset, uint64_t n);
+/* A put that failed: who comes after us does not take it for damaged. */
+void spw_nvme_note_failed(struct spw_nvme *t, const struct spw_log *log,
+			  uint64_t offset, uint64_t n);
 bool spw_nvme_is_drops(const char *name);
 
 /* nvme-list.c */
