@@ -6,6 +6,7 @@
 #include "planner/ways.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct spw_advisor {
 	char *seed;
 	bool owed;			/* it was damaged */
 	bool overlap;
+	struct spw_plan plan;		/* one that is not kept */
 	struct spw_seed_note note[NOTES];
 };
 
@@ -235,6 +237,21 @@ write_advice(const struct spw_advisor *a, const struct spw_costs *costs,
 	}
 }
 
+/* The best plan that takes neither a way nor, if there is another, raw. */
+static const struct spw_piece *
+choose_without(struct spw_advisor *a, const struct spw_costs *costs,
+	       unsigned way, size_t n, unsigned *ret_n)
+{
+	struct spw_costs others = *costs;
+
+	others.pack[way] = (double)INFINITY;
+	others.pack[0] = 1;		/* second a byte */
+	if (spw_choose_solve(a->chooser, &others, n, &a->plan) < 0)
+		return NULL;
+	*ret_n = a->plan.n;
+	return a->plan.piece;
+}
+
 int
 spw_advisor_ask(struct spw_advisor *a, uint64_t stream, const void *data,
 		size_t n, uint64_t offset, const struct spw_traits *label,
@@ -243,6 +260,7 @@ spw_advisor_ask(struct spw_advisor *a, uint64_t stream, const void *data,
 	struct spw_explored x = { .data = data, .n = n };
 	const struct spw_costs *costs;
 	const struct spw_piece *piece;
+	unsigned rests = 0;
 
 	if (!n)
 		return -EINVAL;
@@ -253,9 +271,12 @@ spw_advisor_ask(struct spw_advisor *a, uint64_t stream, const void *data,
 	x.stream = &ret->stream;
 	x.traits = &ret->traits;
 	x.may = look_at_tiers(a, tiers);
-	ret->tried = x.may != SPW_CHOICES_RAW && spw_explore(a->explorer, &x);
+	ret->tried = x.may != SPW_CHOICES_RAW &&
+		     spw_explore(a->explorer, &x, &rests);
 	costs = spw_predict_costs(a->predictor, &ret->stream);
-	piece = spw_choose(a->chooser, costs, n, &ret->n);
+	piece = rests ? choose_without(a, costs, rests, n, &ret->n) : NULL;
+	if (!piece)
+		piece = spw_choose(a->chooser, costs, n, &ret->n);
 	if (!piece)
 		return -ENOSPC;
 	write_advice(a, costs, piece, n, ret);

@@ -18,15 +18,15 @@ alike_of(const struct spw_traits *t)
 	       (uint64_t)t->stride << 24 | (uint64_t)t->is_big << 32;
 }
 
-static struct spw_explore_kin *
-find_kin(struct spw_explorer *e, const struct spw_explored *x)
+struct spw_explore_kin *
+spw_explore_kin(struct spw_explorer *e, const struct spw_explored *x)
 {
 	uint64_t id = x->stream->id, alike = alike_of(x->traits);
 	struct spw_explore_kin *at =
 		&e->kin[spw_explore_slot(id + alike * 31)];
 
 	if (at->id != id || at->alike != alike)
-		*at = (struct spw_explore_kin){ id, alike, 0 };
+		*at = (struct spw_explore_kin){ .id = id, .alike = alike };
 	return at;
 }
 
@@ -100,7 +100,7 @@ static void
 try_filters(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
 	    unsigned probe)
 {
-	uint64_t good = find_kin(e, x)->filters;
+	uint64_t good = spw_explore_kin(e, x)->filters;
 	double stored[SPW_FILTERS], part = SPW_EXPLORE_CODECS;
 
 	for (unsigned f = 0; f < SPW_FILTERS; f++)
@@ -182,6 +182,6 @@ spw_explore_filters(struct spw_explorer *e, const struct spw_explored *x,
 {
 	uint64_t filters = probe_filters(e, x, fit, usual, ret_probe);
 
-	find_kin(e, x)->filters = filters;
+	spw_explore_kin(e, x)->filters = filters;
 	return filters;
 }

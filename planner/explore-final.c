@@ -5,6 +5,7 @@
 #include "shm/util.h"
 
 #define CHANCE 1.15		/* times the cost of the best */
+#define TURN 1.25		/* the same, where a turn tells it */
 #define LATER 1.3		/* of the time for trials, with these */
 #define FINALISTS 6u		/* tested on a block, at most */
 
@@ -72,7 +73,8 @@ ways_like(const struct spw_explorer *e, unsigned winner, enum unlike unlike)
 
 /* The best of the others; 0: none has a chance. */
 static unsigned
-find_second(struct spw_explorer *e, const struct spw_explored *x, uint64_t but)
+find_second(struct spw_explorer *e, const struct spw_explored *x, uint64_t but,
+	    double chance)
 {
 	struct spw_costs costs;
 	struct spw_plan plan;
@@ -86,7 +88,7 @@ find_second(struct spw_explorer *e, const struct spw_explored *x, uint64_t but)
 	if (but & 1)
 		costs.pack[0] = 1;	/* second a byte */
 	if (spw_choose_solve(e->chooser, &costs, x->n, &plan) < 0 ||
-	    spw_explore_alone(e->chooser, &plan) >= CHANCE * best)
+	    spw_explore_alone(e->chooser, &plan) >= chance * best)
 		return 0;
 	return plan.piece[0].choice;
 }
@@ -136,6 +138,27 @@ try_beside(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
 	spw_explore_tell(e, x, way, &seen);
 }
 
+bool
+spw_explore_is_close(struct spw_explorer *e, const struct spw_explored *x,
+		     unsigned winner)
+{
+	return find_second(e, x, UINT64_C(1) << winner | SPW_CHOICES_RAW, TURN);
+}
+
+bool
+spw_explore_block(struct spw_explorer *e, const struct spw_explored *x,
+		  unsigned way)
+{
+	struct spw_observed seen;
+
+	e->in_block = 0;
+	if (!spw_explore_affords(e, x, LATER) ||
+	    !spw_explore_run_block(e, x, way, &seen))
+		return false;
+	spw_explore_tell(e, x, way, &seen);
+	return true;
+}
+
 /* Who would win without the winner, be it raw, gets another chance. */
 void
 spw_explore_seconds(struct spw_explorer *e, const struct spw_explored *x)
@@ -147,9 +170,10 @@ spw_explore_seconds(struct spw_explorer *e, const struct spw_explored *x)
 	e->in_block = 0;
 	(void)spw_explore_plan(e, x, &winner);
 	for (enum unlike u = 0; u < UNLIKES; u++) {
-		unsigned way = find_second(e, x, ways_like(e, winner, u));
+		unsigned way = find_second(e, x, ways_like(e, winner, u) |
+						 tried, CHANCE);
 
-		if (!way || tried >> way & 1 ||
+		if (!way ||
 		    !spw_explore_affords(e, x, LATER) ||
 		    (!tried && !rate_winner(e, x, winner, &rate)))
 			continue;

@@ -34,10 +34,14 @@ struct spw_explore_account {
 	double bytes, spent;		/* seconds in trials, weighted */
 };
 
-/* The filters that were good for data of a stream. */
+/* The filters that were good for data of a stream, and the way that is best,
+ * with what it costs: seconds a byte, weighted.
+ */
 struct spw_explore_kin {
 	uint64_t id, alike;		/* the traits, in part */
 	uint64_t filters;		/* 0: none was */
+	unsigned best;
+	double cost;			/* 0: there is no best yet */
 };
 
 struct spw_explorer {
@@ -123,6 +127,10 @@ double spw_explore_hope(const struct spw_costs *costs, unsigned way);
 unsigned spw_explore_probe(const struct spw_explorer *e, uint64_t fit,
 			   unsigned most);
 
+/* What is known of data of the stream that is much like this. */
+struct spw_explore_kin *spw_explore_kin(struct spw_explorer *e,
+					const struct spw_explored *x);
+
 /* The filters worth going on with, a bit each, and the probe that found them.
  * A usual stream has nothing tried for it.
  */
@@ -144,5 +152,13 @@ bool spw_explore_codecs(struct spw_explorer *e, const struct spw_explored *x,
 void spw_explore_finalists(struct spw_explorer *e,
 			   const struct spw_explored *x);
 void spw_explore_seconds(struct spw_explorer *e, const struct spw_explored *x);
+
+/* One that was good for data like this; false: there is no time for it. */
+bool spw_explore_block(struct spw_explorer *e, const struct spw_explored *x,
+		       unsigned way);
+
+/* Has another that packs a chance?  What raw takes is known. */
+bool spw_explore_is_close(struct spw_explorer *e, const struct spw_explored *x,
+			  unsigned winner);
 
 #endif

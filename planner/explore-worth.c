@@ -7,7 +7,7 @@
 #define HOPE 0.6		/* times what packing a sample took */
 #define LITTLE_HOPE 0.3		/* then most of it is getting ready */
 #define EXPECTED (64e6 * 1.048576)	/* bytes of a stream, or more */
-#define SHARE 0.008		/* of the time these take, for trials */
+#define SHARE 0.006		/* of the time these take, for trials */
 
 double
 spw_explore_alone(const struct spw_chooser *ch, const struct spw_plan *plan)

@@ -12,8 +12,9 @@
 #define AGAIN_GROWS 3u
 #define AGAIN_MOST 4096u
 #define PATTERN_SPEED 500u	/* MB/s, of who stores least of a pattern */
-#define PATTERN_HOPE 0.85	/* times what packing one took */
+#define PATTERN_HOPE 0.92	/* times what packing one took */
 #define DEARER 1.5		/* times: then more ways may be worth it */
+#define CHEAPER 0.97		/* times, of like data */
 #define USUAL 0.1		/* ln, that streams of a class are apart */
 
 int
@@ -115,6 +116,44 @@ is_pattern(const struct spw_traits *t)
 	return t->kind == SPW_DATA_ZERO || t->kind == SPW_DATA_REPEATED;
 }
 
+static uint64_t
+fitting(const struct spw_explorer *e, const struct spw_explored *x)
+{
+	return spw_ways_fit(e->ways, x->traits) & x->may & e->present;
+}
+
+/* What is best for much the same data of the stream comes first: it will
+ * hardly be bad, and there may be no time for more.
+ */
+static void
+try_kin(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit)
+{
+	unsigned best = spw_explore_kin(e, x)->best;
+
+	if (best && fit >> best & 1 && !spw_explore_is_tried(e, x, best))
+		spw_explore_try(e, x, best);
+}
+
+/* And what turns out to be better there later on is tried here as well. */
+static bool
+follow_kin(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
+	   double cost)
+{
+	struct spw_explore_kin *kin = spw_explore_kin(e, x);
+
+	if (!(cost > 0))
+		return false;		/* all tiers are full */
+	if (way == kin->best || !(kin->cost > 0) || cost < kin->cost) {
+		kin->best = way;
+		kin->cost = cost;
+		return false;
+	}
+	return kin->best && kin->cost < CHEAPER * cost &&
+	       fitting(e, x) >> kin->best & 1 &&
+	       !spw_explore_is_tried(e, x, kin->best) &&
+	       spw_explore_block(e, x, kin->best);
+}
+
 /* All that is worth it, or, where that was cut short, the rest of it; and
  * where other weights or tiers make them worth it, ways that nobody tried.
  */
@@ -122,7 +161,7 @@ static bool
 explore(struct spw_explorer *e, const struct spw_explored *x,
 	const struct spw_explore_seen *s)
 {
-	uint64_t fit = spw_ways_fit(e->ways, x->traits) & x->may & e->present;
+	uint64_t fit = fitting(e, x);
 	unsigned probe = spw_explore_probe(e, fit, SPW_EXPLORE_PROBE);
 	bool is_new = !s->next, usual, tried;
 	uint64_t filters;
@@ -133,6 +172,8 @@ explore(struct spw_explorer *e, const struct spw_explored *x,
 		return try_pattern(e, x, fit);
 	spw_explore_sample(e, x);
 	usual = is_new ? is_usual(e, x, probe) : !s->cut;
+	if (!usual)
+		try_kin(e, x, fit);
 	filters = spw_explore_filters(e, x, fit, usual, &probe);
 	tried = spw_explore_codecs(e, x, fit, filters,
 			   spw_explore_done(e, x, usual, probe)) || !usual;
@@ -141,21 +182,13 @@ explore(struct spw_explorer *e, const struct spw_explored *x,
 	return tried;
 }
 
-/* Tiers turned out to be slower: what could not win then may now. */
-static bool
-is_dearer(struct spw_explorer *e, const struct spw_explored *x,
-	  const struct spw_explore_seen *s)
-{
-	unsigned way;
-
-	return spw_explore_plan(e, x, &way) > DEARER * s->cost;
-}
-
 void
 spw_explore_renew(struct spw_explorer *e)
 {
 	memset(e->seen, 0, sizeof(e->seen));
 	memset(e->accounts, 0, sizeof(e->accounts));
+	for (unsigned i = 0; i < SPW_EXPLORE_STREAMS; i++)
+		e->kin[i].cost = 0;
 }
 
 static bool
@@ -174,24 +207,34 @@ explore_all(struct spw_explorer *e, const struct spw_explored *x,
 }
 
 bool
-spw_explore(struct spw_explorer *e, const struct spw_explored *x)
+spw_explore(struct spw_explorer *e, const struct spw_explored *x,
+	    unsigned *ret_rest)
 {
 	struct spw_explore_seen *s = find_seen(e, x->stream);
+	unsigned best = 0;
+	double cost;
 
+	*ret_rest = 0;
 	e->account = find_account(e, x->stream->id);
 	e->account->bytes += (double)x->n;
 	if (x->n < SPW_EXPLORE_PIECES * 1024)
 		return false;
-	if (!s->next || is_dearer(e, x, s))
+	cost = spw_explore_plan(e, x, &best);
+	if (!s->next || cost > DEARER * s->cost)
 		return explore_all(e, x, s);
+	if (follow_kin(e, x, best, cost))
+		return true;
 	if (++s->asked < s->next)
 		return false;
 	s->asked = 0;
 	s->next = SPW_MIN(AGAIN_GROWS * s->next, AGAIN_MOST);
 	if (s->cut)
 		return explore_all(e, x, s);
-	if (is_pattern(x->traits))
-		return false;		/* there is nothing to find */
+	if (is_pattern(x->traits)) {
+		if (spw_explore_is_close(e, x, best))
+			*ret_rest = best;
+		return false;
+	}
 	spw_explore_seconds(e, x);
 	return true;
 }

@@ -13,14 +13,19 @@
  *	and all of it takes no more than a hundredth or so of the time that
  *	64 MiB of the stream are expected to take.
  *
+ * One trial decides much, so that one which took longer than it should, by
+ * those before it, is made again.
+ *
  * This happens when the first data of a class comes along; what there was no
  * time for, later.  Where a stream is of several classes that differ in little,
- * the filters that were good for one are tried first for the next.  Other
- * streams of the class start from what was learned, if a sample of them is
- * as usual there.  Later on, the second best, if it has a chance, is tried
- * on a block beside the best after 4 blocks of a stream, after 12 more, 36
- * more, ...  Where a plan costs half as much again as when ways were ruled out,
- * since tiers are slower than they seemed, those that could win now are tried.
+ * what was good for one is tried first for the next, and what turns out to be
+ * better for one later on is tried for the others.  Other streams of the
+ * class start from what was learned, if a sample of them is as usual there.
+ * Later on, the second best, if it has a chance, is tried on a block beside
+ * the best after 4 blocks of a stream, after 12 more, 36 more, ...; of what is
+ * the same all over it gets the block itself.  Where a plan costs half as much
+ * again as when ways were ruled out, since tiers are slower than they seemed,
+ * those that could win now are tried.
  *
  * An explorer belongs to one thread.
  */
@@ -55,7 +60,11 @@ struct spw_explored {			/* data that is to be placed */
 /* The weights are others: what was not worth a trial may be now. */
 void spw_explore_renew(struct spw_explorer *e);
 
-/* Tries what is due; the predictor learns from it.  True: it did. */
-bool spw_explore(struct spw_explorer *e, const struct spw_explored *x);
+/* Tries what is due; the predictor learns from it.  True: it did.  *ret_rest:
+ * the best way, if this data is better left to the next one, to see what that
+ * takes now; 0: it is not.
+ */
+bool spw_explore(struct spw_explorer *e, const struct spw_explored *x,
+		 unsigned *ret_rest);
 
 #endif

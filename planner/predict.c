@@ -19,12 +19,17 @@
 #define WHOLE_BYTES 65536.0f	/* a block below counts for less */
 #define OFF_LIMIT 3.0f		/* deviations before something is cut */
 #define FIRST_LIMIT 1.5f	/* ln, for a first block: 4.5 times */
+#define FEW 3.0f		/* blocks, of which one that took long ... */
+#define FEW_LIMIT 0.35f		/* ln; ... does not tell what others will */
 #define TOLD 0.25f		/* of a sample, where only blocks are known */
 #define FIRST_OFF 0.25f		/* deviation assumed at first */
 #define LEAST_OFF 0.03f
 #define BELIEVED 3		/* blocks in a row on the same side */
 #define WHOLE -0.02f		/* ln, of a fraction that is as good as all */
-#define MOVED 0.03		/* a change that is worth a new version */
+#define NOTHING -4.2f		/* ln, of a fraction that is as good as none:
+				 * 1/64, much of which may be frames */
+#define MOVED 0.01		/* a change that is worth a new version */
+#define DRIFTED 0.03f		/* and one that is worth a look at all */
 #define REVIEW 32		/* blocks between looks at all choices */
 
 enum { PACK, UNPACK, STORED, FIGURES };
@@ -295,6 +300,9 @@ cut(struct cell *cell, int k, float expected, float x)
 	float off = x - expected;
 	int side = off < 0 ? -1 : 1;
 
+	if (side > 0 && cell->n[k] > 0 && cell->n[k] < FEW)
+		limit = SPW_MIN(limit, FEW_LIMIT);
+
 	if (k == STORED || fabsf(off) <= limit) {
 		cell->run[k] = 0;
 		return x;
@@ -528,9 +536,21 @@ learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 static void
 move_tide(struct stream *st, struct cell *cell, float before)
 {
-	if (!is_whole(before) && !is_whole(cell->mean[STORED]))
+	if (!is_whole(before) && !is_whole(cell->mean[STORED]) &&
+	    before > NOTHING)
 		st->tide += odds_of(cell->mean[STORED]) - odds_of(before);
 	cell->tide = st->tide;
+}
+
+/* Blocks that what was seen so far counts for.  Time is lost to others, never
+ * won: one of the first that took less tells more than those before.
+ */
+static float
+span(const struct cell *cell, int k, float x, float w)
+{
+	bool is_less = k != STORED && cell->n[k] < memory[k] && x < cell->mean[k];
+
+	return is_less ? w : memory[k];
 }
 
 static void
@@ -556,7 +576,7 @@ learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 		drift(p, st, c, k, kept - prior, w);
 	forget_guesses(&p->class[st->class], c, k);
 	tell_class(p, st, c, k, kept, w);
-	average(cell, k, kept, x - expected, w, memory[k]);
+	average(cell, k, kept, x - expected, w, span(cell, k, kept, w));
 	if (k == STORED)
 		move_tide(st, cell, before);
 }
@@ -634,7 +654,7 @@ show_all(struct spw_predictor *p, struct stream *st)
 static bool
 has_drifted(const struct drift *d)
 {
-	return fabsf(d->mean - d->shown) > (float)MOVED;
+	return fabsf(d->mean - d->shown) > DRIFTED;
 }
 
 /* After something was learned of one choice. */
@@ -644,7 +664,7 @@ show(struct spw_predictor *p, struct stream *st, unsigned c)
 	const struct drift *near =
 		st->by_filter[p->choice[c].filter % FILTERS];
 	bool drifted = ++st->since_review >= REVIEW ||
-		       fabsf(st->tide - st->tide_shown) > (float)MOVED;
+		       fabsf(st->tide - st->tide_shown) > DRIFTED;
 
 	for (int k = 0; k < FIGURES; k++)
 		drifted |= has_drifted(&st->all[k]) || has_drifted(&near[k]);

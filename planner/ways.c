@@ -15,7 +15,7 @@ static const struct { uint8_t id; uint16_t least, most; } filters[] = {
 	{ SPW_FILTER_SHUFFLE, 10, 600 },
 	{ SPW_FILTER_BITSHUFFLE, 300, 600 },
 	{ SPW_FILTER_DELTA_SHUFFLE, 100, 600 },
-	{ SPW_FILTER_DELTA_BITSHUFFLE, 300, 600 },
+	{ SPW_FILTER_DELTA_BITSHUFFLE, 300, UINT16_MAX },
 	{ SPW_FILTER_XOR_SHUFFLE, 300, 600 },
 };
 #define FILTERS (sizeof(filters) / sizeof(filters[0]))

@@ -52,6 +52,7 @@ tests_units = \
 	tests/unit-object-samples \
 	tests/unit-predict \
 	tests/unit-proc-reap \
+	tests/unit-regret \
 	tests/unit-replay \
 	tests/unit-seed \
 	tests/unit-seen \
@@ -94,8 +95,16 @@ tests_unit_advisor_SOURCES = \
 	tests/analyze-data.h \
 	tests/guarded.h \
 	tests/trial-made.c \
+	tests/trial-made.h \
 	tests/unit-advisor.c
 tests_unit_advisor_LDADD = libback.la -lm
+tests_unit_regret_SOURCES = \
+	tests/analyze-data.h \
+	tests/guarded.h \
+	tests/trial-made.c \
+	tests/trial-made.h \
+	tests/unit-regret.c
+tests_unit_regret_LDADD = libback.la -lm
 tests_unit_trial_SOURCES = \
 	tests/analyze-data.h \
 	tests/guarded.h \
@@ -348,6 +357,7 @@ tests_scripts = \
 	tests/native-link.sh \
 	tests/native-seed.sh \
 	tests/plan-choice.sh \
+	tests/plan-codecs.sh \
 	tests/plan-profile.sh \
 	tests/plan-rebuilt.sh \
 	tests/plan-split.sh \
@@ -856,6 +866,7 @@ EXTRA_DIST += $(tests_scripts) \
 	tests/bench-readback.py \
 	tests/each-library \
 	tests/installed.sh \
+	tests/plan-functions.sh \
 	tests/program-functions.sh \
 	tests/program-multiprocessing.py \
 	tests/program-python-functions.sh \

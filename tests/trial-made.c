@@ -6,11 +6,12 @@
  *
  * A codec takes some time to get ready and then packs at a third of its usual
  * speed, as on a slow machine; what shrinks to little is packed faster, what
- * does not shrink is run over.  Filters run at 2 GB/s, and unpacking takes a
+ * shrinks to nothing as quickly as memory is read, by all of them alike, and
+ * what does not shrink is run over.  Filters run at 2 GB/s, and unpacking takes a
  * quarter of packing.  The clock shows how long all trials took together.
  */
 
-#include "planner/trial.h"
+#include "tests/trial-made.h"
 #include "tiers/codec.h"
 #include "tiers/filter.h"
 
@@ -20,7 +21,11 @@
 #define FILTER_SPEED 2e9		/* bytes a second */
 #define READY 3e-6			/* seconds; of lz4 */
 #define MORE_READY 20e-6		/* of others */
+#define MEMORY_SPEED 1.7e9
+#define MORE 1.06			/* times as long as lz4 */
 #define PINNED 100u			/* MB/s of a level nobody else takes */
+
+unsigned made_trials, made_slow;
 
 static double spent;
 static uint8_t filtered[SPW_TRIAL_MAX], packed[SPW_TRIAL_MAX];
@@ -55,11 +60,15 @@ speed_of(const struct spw_object_pack *pack)
 	return 1e6 * PINNED;
 }
 
-static double
-time_of(const struct spw_object_pack *pack, double n, double stored)
+double
+made_time(const struct spw_object_pack *pack, double n, double stored)
 {
-	double ready = pack->codec == SPW_CODEC_LZ4 ? READY : MORE_READY;
+	bool is_lz4 = pack->codec == SPW_CODEC_LZ4;
+	double ready = is_lz4 ? READY : MORE_READY;
 	double part = stored < n ? 0.05 + 0.95 * stored / n : 0.1;
+
+	if (stored < n / 64)
+		return n / MEMORY_SPEED * (is_lz4 ? 1 : MORE);
 
 	return ready + SLOW * part * n / speed_of(pack) +
 	       (pack->filter ? n / FILTER_SPEED : 0);
@@ -86,7 +95,9 @@ spw_trial(struct spw_trial *t, const struct spw_object_pack *pack,
 		return (int)used;
 	if (used > 0)
 		seen.stored = (uint64_t)used;
-	seen.pack = time_of(pack, (double)n, (double)seen.stored);
+	seen.pack = made_time(pack, (double)n, (double)seen.stored);
+	if (++made_trials == made_slow)
+		seen.pack *= MADE_SLOWER;
 	if (unpacks && used > 0)
 		seen.unpack = seen.pack / 4;
 	spent += seen.pack + seen.unpack;
