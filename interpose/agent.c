@@ -783,10 +783,13 @@ _exit(int status)
 }
 SPW_ALIAS(_Exit, _exit);
 
+/* quick_exit runs no destructors, and what is registered before all others is
+ * called after them. */
 static __attribute__((constructor)) void
 set_up(void)
 {
 	find_library();
+	(void)at_quick_exit(end);
 }
 
 /* Streams are flushed by libc after the last destructor: too late. */

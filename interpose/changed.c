@@ -8,22 +8,26 @@
 #include "interpose/real.h"
 #include "interpose/stat.h"
 #include "shm/files.h"
+#include "shm/stamp.h"
 #include "shm/sys.h"
 
 int
 spw_changed(int dir, const char *path, int flags, int r)
 {
-	uint32_t file = SPW_NONE;
+	uint32_t file;
 	int err = errno;
+	int64_t ctime;
 	struct stat st;
 
 	if (r == 0 && spw_front_look() &&
 	    spw_sys_fstatat(dir, path ? path : "", &st,
-			    path ? flags : AT_EMPTY_PATH) == 0)
+			    path ? flags : AT_EMPTY_PATH) == 0) {
+		ctime = spw_nanoseconds(&st.st_ctim);
+		spw_stamp_saw(&spw_front.map, ctime);
 		file = spw_sight_find(&st);
-	if (file != SPW_NONE)
-		spw_file_move_ctime(&spw_front.map.files[file],
-				    spw_nanoseconds(&st.st_ctim));
+		if (file != SPW_NONE)
+			spw_file_move_ctime(&spw_front.map.files[file], ctime);
+	}
 	errno = err;
 	return r;
 }

@@ -20,6 +20,7 @@
 #include "interpose/agent.h"
 #include "interpose/fdtab.h"
 #include "interpose/leave.h"
+#include "interpose/named.h"
 #include "interpose/process.h"
 #include "interpose/real.h"
 #include "shm/sys.h"
@@ -84,7 +85,7 @@ spw_exec_give_path(struct spw_exec *x, const char *path)
 void
 spw_exec_begin(struct spw_exec *x)
 {
-	x->hand_over = x->image_ours = false;
+	x->hand_over = x->image_ours = x->hidden = false;
 	x->mapped = NULL;
 	for (int fd = spw_process_next_fd(0); fd >= 0;
 	     fd = spw_process_next_fd(fd + 1)) {
@@ -152,6 +153,7 @@ bring_image_home(struct spw_exec *x, int dir, const char *path, int flags)
 	if (path[0] == '/' && !spw_front_wants(path))
 		return;
 	file = spw_lookup_path(dir, path, flags & AT_SYMLINK_NOFOLLOW);
+	x->hidden = spw_named_is_hidden(dir, path);
 	me = file == SPW_NONE ? NULL : spw_front_me();
 	if (!me)
 		return;
@@ -311,6 +313,10 @@ execute(const struct spw_image *image, char *const *argv, char *const *envp)
 
 	spw_exec_begin(&x);
 	spw_exec_ready(&x, image, envp);
+	if (x.hidden) {
+		spw_exec_end(&x);
+		return (int)spw_ret(-ENFILE);
+	}
 	spw_agent_exec_begins(x.hand_over);
 	do
 		r = start(image, argv, x.envp);

@@ -2,6 +2,7 @@
 /* fdtab.c -- managing descriptors: open, close, dup, hand on */
 #include "interpose/fdtab.h"
 
+#include <linux/xattr.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -120,7 +121,8 @@ spw_fdtab_to_kernel(struct spw_grip *g)
 	spw_guard_leave();
 }
 
-/* The file's own name, as the kernel knows it. */
+/* The file's own name, as the kernel knows it; the beginning of one that no
+ * record has room for. */
 static bool
 path_of(int fd, char *path, size_t cap)
 {
@@ -131,7 +133,7 @@ path_of(int fd, char *path, size_t cap)
 	spw_text_init(&t, link, sizeof(link));
 	spw_text_fmt(&t, "/proc/thread-self/fd/%u", (unsigned)fd);
 	n = spw_sys_readlink(link, path, cap - 1);
-	if (n <= 0 || (size_t)n == cap - 1)
+	if (n <= 0)
 		return false;
 	path[n] = '\0';
 	return true;
@@ -148,6 +150,22 @@ ofd_flags(int flags)
 
 	return modes[flags & O_ACCMODE] |
 	       (flags & O_APPEND ? SPW_OFD_APPEND : 0);
+}
+
+/* Whether a write may take away set-id bits or capabilities, which it does when
+ * it is made and not when it comes home; see modes.c. */
+static bool
+loses_rights(int fd, int flags, const struct statx *stx)
+{
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return false;
+	if (stx->stx_mode & (S_ISUID | S_ISGID))
+		return true;
+	/* A new file has none, nor one that the opening has cut. */
+	return !(flags & O_TRUNC) &&
+	       (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL) &&
+	       spw_syscall(SYS_fgetxattr, fd, (long)XATTR_NAME_CAPS, 0, 0, 0,
+			   0) > 0;
 }
 
 /* Why this opening cannot be cached, if so. */
@@ -171,8 +189,7 @@ misfit(int fd, int flags, const struct statx *stx, const char *path)
 	 * only to append: the drainer, another process, could not get at it. */
 	if (stx->stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
 		return SPW_BYPASS_NO_REOPEN;
-	/* A write takes these away at once; see modes.c. */
-	if (stx->stx_mode & (S_ISUID | S_ISGID) && spw_sys_geteuid() != 0)
+	if (loses_rights(fd, flags, stx))
 		return SPW_BYPASS_NO_REOPEN;
 	if ((flags & O_CREAT) && (flags & O_ACCMODE) != O_RDONLY &&
 	    spw_sys_geteuid() != 0 && stx->stx_uid == spw_sys_geteuid() &&
@@ -201,8 +218,8 @@ refresh(struct spw_me *me, uint32_t file, int fd,
 	     atomic_load(&f->home_mtime) != spw_nanoseconds(&st.st_mtim))) {
 		spw_gate_drop(me, file, 0);
 		atomic_store(&f->size, (uint64_t)st.st_size);
-		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
-		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
+		spw_file_take_times(f, spw_nanoseconds(&st.st_mtim),
+				    spw_nanoseconds(&st.st_ctim));
 		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_TIMES);
 	}
 	spw_gate_open(me, file);
@@ -231,6 +248,7 @@ ask_kernel(int fd, struct statx *stx, struct spw_file_seen *seen)
 			  STATX_BTIME, stx) < 0 || !S_ISREG(stx->stx_mode))
 		return false;
 	seen->mtime = nanoseconds(&stx->stx_mtime);
+	seen->ctime = nanoseconds(&stx->stx_ctime);
 	seen->size = stx->stx_size;
 	return true;
 }
@@ -263,7 +281,7 @@ take_up(struct spw_me *me, int fd, struct spw_file_seen *seen)
 				 : SPW_BYPASS_NO_ROOM);
 		return SPW_NONE;
 	}
-	spw_stamp_saw(me->map, seen->mtime);
+	spw_stamp_saw(me->map, seen->ctime);
 	note_name(me, file, seen->path);
 	if (!seen->made)		/* somebody may have looked at it */
 		spw_stamp_looked(&me->map->files[file]);

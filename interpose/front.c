@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "interpose/agent.h"
+#include "interpose/deaf.h"
 #include "interpose/deep.h"
 #include "interpose/fdtab.h"
 #include "interpose/real.h"
@@ -30,7 +31,7 @@
 #include "shm/proc.h"
 #include "shm/text.h"
 
-enum { PATIENCE_MS = 10000, LOOK_NS = 100000 };
+enum { PATIENCE_MS = 10000, LOOK_NS = 100000, NAMES = 10 };
 
 struct spw_front spw_front = { .proc = SPW_NONE, .fsize_limit = UINT64_MAX };
 __thread bool spw_front_outside;
@@ -179,11 +180,20 @@ read_settings(void)
 	return true;
 }
 
+static void
+tell_deaf(void *arg, const struct spw_diag *d)
+{
+	(void)arg;
+	if (!config.quiet)
+		say_diag(d);
+}
+
 static uint64_t
 ram_bytes(void)
 {
 	struct spw_diag diag = { 0 };
 
+	(void)spw_tierspec_sift(&tiers, spw_deaf_is, tell_deaf, NULL);
 	if (spw_config_check(&config, &tiers, &diag) < 0) {
 		say_diag(&diag);
 		return 0;
@@ -283,26 +293,32 @@ is_stale(void)
 
 	if (!holds_bytes(map) || spw_proc_any_other(map, 0))
 		return 0;
-	fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
+	fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER);
 	if (fd >= 0)
 		spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_DRAINER);
 	return fd == -ENFILE ? fd : fd != -EAGAIN;
 }
 
+struct wanted {
+	const char *job;
+	enum need need;
+};
+
 /* 0 with the map; -EEXIST: stale, try another name. A segment may be made and
  * removed by others between two looks. */
 static int
-join_or_make(const char *job, enum need need)
+join_or_make(void *arg)
 {
+	const struct wanted *w = arg;
 	char path[SPW_SEG_PATH_MAX];
-	int r = spw_seg_path(config.shm_dir, job, path, sizeof(path));
+	int r = spw_seg_path(config.shm_dir, w->job, path, sizeof(path));
 
 	if (r < 0)
 		return r;
 	do {
 		r = spw_seg_attach(path, &spw_front.map);
-		if (r == -ENOENT && need != TO_LOOK) {
-			r = create(job, need);
+		if (r == -ENOENT && w->need != TO_LOOK) {
+			r = create(w->job, w->need);
 			if (r != -EEXIST)
 				return r;
 		}
@@ -315,47 +331,79 @@ join_or_make(const char *job, enum need need)
 	return r > 0 ? -EEXIST : r;
 }
 
+/* Who has no descriptor left joins others who may have written, by a guest that
+ * has some. He makes no segment, and is no drainer: for that he would need
+ * them. */
 static int
-find_segment(enum need need)
+find_under(const char *name, enum need need)
 {
-	char job[SPW_JOB_MAX + 8], next[SPW_JOB_MAX + 16];
+	int r = join_or_make(&(struct wanted){ name, need });
+
+	if (r != -EMFILE || config.drainer == SPW_DRAINER_THREAD)
+		return r;
+	r = spw_nofile_do(join_or_make, &(struct wanted){ name, TO_LOOK });
+	return r == -ENOENT ? -EMFILE : r;
+}
+
+/* The first of the job's names, those before it left out, that can be used. */
+static int
+find_segment(enum need need, unsigned first)
+{
+	char job[SPW_JOB_MAX + 8], name[SPW_JOB_MAX + 16];
 	struct spw_text t;
-	int r;
+	int r = -EEXIST;
 
 	spw_job_name(&config, environ, job, sizeof(job));
-	r = join_or_make(job, need);
-	for (unsigned k = 1; k < 10 && (r == -EEXIST || r == -ESTALE ||
+	for (unsigned k = first; k < NAMES && (r == -EEXIST || r == -ESTALE ||
 					r == -EPROTO || r == -EBADMSG); k++) {
-		if (k == 1)
+		if (k == first + 1)
 			spw_front_say("a segment of a dead job holds bytes "
 				      "that are not home; see: "
 				      "spillway recover  [W160]", 0);
-		spw_text_init(&t, next, sizeof(next));
-		spw_text_fmt(&t, "%s.%u", job, k);
-		r = join_or_make(next, need);
+		spw_text_init(&t, name, sizeof(name));
+		spw_text_put(&t, job);
+		if (k)
+			spw_text_fmt(&t, ".%u", k);
+		r = find_under(name, need);
 	}
 	return r;
+}
+
+static int
+enter_claims(void *map)
+{
+	return spw_claims_join(map, config.shm_dir);
+}
+
+static const char *
+blame_claims(int err)
+{
+	if (err == -EPROTO)
+		return "is of another version of Spillway, and to be deleted "
+		       "if no job of that one runs";
+	if (err == -EBADMSG)
+		return "is damaged, and to be deleted if no job runs";
+	return "cannot be used";
 }
 
 /* Without it nobody would know that two jobs have the same file. */
 static int
 join_claims(uint32_t proc)
 {
-	char line[SPW_SEG_PATH_MAX + 128];
+	char line[SPW_SEG_PATH_MAX + 192];
 	struct spw_text t;
-	int r = spw_claims_join(&spw_front.map, config.shm_dir);
+	int r = spw_nofile_do(enter_claims, &spw_front.map);
 
 	if (r == 0)
 		return 0;
-	atomic_store(&spw_front.map.procs[proc].start, 0);
-	atomic_store(&spw_front.map.procs[proc].pid, 0);
+	spw_proc_disown(&spw_front.map, proc);
 	if (r == -ENFILE)
 		return r;
 	spw_text_init(&t, line, sizeof(line));
-	spw_text_fmt(&t, "%s/spillway.%u/claims cannot be used; the program "
-		     "runs without Spillway  [W166]", config.shm_dir,
-		     spw_sys_geteuid());
-	decline(line, -r);
+	spw_text_fmt(&t, "%s/spillway.%u/claims %s; the program runs without "
+		     "Spillway  [W166]", config.shm_dir, spw_sys_geteuid(),
+		     blame_claims(r));
+	decline(line, r == -EPROTO || r == -EBADMSG ? 0 : -r);
 	return -ECANCELED;
 }
 
@@ -363,8 +411,8 @@ join_claims(uint32_t proc)
 static int
 remove_unused(void *arg)
 {
-	const struct spw_map *map = arg;
-	int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true);
+	struct spw_map *map = arg;
+	int fd = spw_proc_shut_out(map);
 
 	if (fd < 0)
 		return fd;
@@ -372,7 +420,7 @@ remove_unused(void *arg)
 	    !atomic_load(&map->seg->drainer_epoch) &&
 	    !spw_proc_any_other(map, 0))
 		(void)spw_sys_unlink(map->path);	/* else it is joined */
-	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_JOIN);
+	spw_proc_let_in(map, fd);
 	return 0;
 }
 
@@ -385,7 +433,7 @@ settle_in(void)
 	if (r == 0)
 		r = join_claims(proc);
 	if (r < 0) {
-		if (r != -ESTALE)
+		if (r != -ESTALE && r != -EBUSY)
 			(void)spw_nofile_do(remove_unused, &spw_front.map);
 		spw_seg_detach(&spw_front.map);
 		return r;
@@ -433,12 +481,22 @@ is_anybody_there(void)
 	       spw_sys_fstatat(AT_FDCWD, path, &st, 0) == 0;
 }
 
+static _Atomic bool cut_off;
+
+bool
+spw_front_is_cut_off(void)
+{
+	return atomic_load(&cut_off);
+}
+
 /* The whole system has no open file left. Without the segment we would read
- * past what others wrote; such a need passes, or who opens a file is told. */
+ * past what others wrote; such a need passes, or who opens a file is told. It
+ * is waited for once. */
 static bool
 may_pass(int err, int64_t since)
 {
-	if (err != -ENFILE || spw_now_ms() - since > PATIENCE_MS ||
+	if (err != -ENFILE || spw_front_is_cut_off() ||
+	    spw_now_ms() - since > PATIENCE_MS ||
 	    !is_anybody_there())
 		return false;
 	spw_sys_sleep_us(1000);
@@ -455,23 +513,23 @@ join(void *arg)
 {
 	struct joining *j = arg;
 	int64_t began = spw_now_ms();
-	bool removed;			/* by the last to leave */
+	unsigned first = 0;
+	bool again;			/* removed by the last to leave */
 
 	j->r = check_calls();
 	if (j->r < 0)
 		return;
 	do {
-		j->r = find_segment(j->need);
-		removed = j->r == 0 && (j->r = settle_in()) == -ESTALE;
-	} while (removed || may_pass(j->r, began));
-}
-
-static _Atomic bool cut_off;
-
-bool
-spw_front_is_cut_off(void)
-{
-	return atomic_load(&cut_off);
+		j->r = find_segment(j->need, first);
+		if (j->r == 0)
+			j->r = settle_in();
+		again = j->r == -ESTALE;
+		if (j->r == -EBUSY && first++ < NAMES) {
+			spw_front_say("who removes the job's segment does not "
+				      "go on; another one is used", 0);
+			again = true;
+		}
+	} while (again || may_pass(j->r, began));
 }
 
 static const char no_segment[] = "no segment; the program runs without Spillway";

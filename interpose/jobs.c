@@ -50,13 +50,25 @@ tell(const struct spw_map *map)
 	spw_front_say(line, 0);
 }
 
+/* A job that has ended is not dead while an agent brings its bytes home. */
+static bool
+is_served(const struct spw_map *map)
+{
+	int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER);
+
+	if (fd >= 0)
+		spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_DRAINER);
+	return fd == -EAGAIN;
+}
+
 /* The dead have the file open until a drainer has taken stock. */
 static int
 bury(struct spw_me *me, uint32_t file)
 {
 	if (spw_proc_any_other(me->map, 0))
 		return 0;
-	if (spw_file_is_unsettled(&me->map->files[file]))
+	if (spw_file_is_unsettled(&me->map->files[file]) &&
+	    !is_served(me->map))
 		tell(me->map);
 	return spw_gate_ask(me, file);
 }

@@ -10,9 +10,12 @@
  * was killed leaves it to the next process of the job, or to `spillway
  * recover`.
  */
+#include <errno.h>
+
 #include "interpose/agent.h"
 #include "interpose/leave.h"
 #include "shm/claims.h"
+#include "shm/failpoint.h"
 #include "shm/proc.h"
 
 /* Of several that end together each lives until the others have looked: so who
@@ -20,14 +23,13 @@
 static bool
 is_last(const struct spw_map *map)
 {
-	struct spw_proc *self = &map->procs[spw_front.proc];
 	uint32_t pid = (uint32_t)spw_sys_getpid();
 
-	if (atomic_load(&self->pid) != pid)
+	if (atomic_load(&map->procs[spw_front.proc].pid) != pid)
 		return false;		/* a guest in its parent's memory */
 	if (!spw_proc_any_other(map, pid))
 		return true;
-	atomic_store(&self->leaving, 1);
+	spw_proc_leave(map, pid);
 	return false;
 }
 
@@ -74,8 +76,10 @@ spw_agent_end_job(void)
 	struct spw_map *map = &spw_front.map;
 	struct spw_me *me = spw_front_me();
 	bool gone = false;
-	int fd = me ? spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true) : -1;
+	int fd = me ? spw_proc_shut_out(map) : -EINVAL;
 
+	if (fd == -EAGAIN)		/* he who is at it does not see us */
+		spw_proc_leave(map, (uint32_t)spw_sys_getpid());
 	if (fd < 0)
 		return false;
 	spw_guard_enter();
@@ -88,7 +92,8 @@ spw_agent_end_job(void)
 		else
 			atomic_store(&map->seg->closed, 0);
 	}
-	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_JOIN);
+	spw_proc_let_in(map, fd);
+	SPW_FAILPOINT("job-left");
 	spw_guard_leave();
 	return gone;
 }

@@ -151,9 +151,9 @@ spw_visit_end(struct spw_visit *v)
 	if (v->changes && v->err == 0 &&
 	    spw_sys_fstat(v->g.t.fd, &st) == 0) {
 		atomic_store(&f->size, (uint64_t)st.st_size);
-		atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
-		atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
-		spw_stamp_saw(v->g.me->map, spw_nanoseconds(&st.st_mtim));
+		spw_file_take_times(f, spw_nanoseconds(&st.st_mtim),
+				    spw_nanoseconds(&st.st_ctim));
+		spw_stamp_saw(v->g.me->map, spw_nanoseconds(&st.st_ctim));
 		tell_if_home(v, pos);
 	}
 	if (v->changes)

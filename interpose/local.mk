@@ -8,6 +8,8 @@ interpose_sources = \
 	interpose/changed.c \
 	interpose/changed.h \
 	interpose/confine.c \
+	interpose/deaf.c \
+	interpose/deaf.h \
 	interpose/deep.c \
 	interpose/deep.h \
 	interpose/exec.c \

@@ -73,9 +73,9 @@ before_mode(const struct object *o, mode_t mode)
 	bool set_id = mode & (S_ISUID | S_ISGID);
 	uint32_t file;
 
-	/* The superuser writes anyway, and his writes leave the bits. */
-	if ((mode & S_IWUSR && !set_id) || !spw_front_look() ||
-	    spw_sys_geteuid() == 0)
+	/* The superuser writes anyway. */
+	if ((!set_id && (mode & S_IWUSR || spw_sys_geteuid() == 0)) ||
+	    !spw_front_look())
 		return;
 	file = look_up(o);
 	if (set_id || (file != SPW_NONE && !is_held(file)))

@@ -2,7 +2,10 @@
 /* named.c -- holding on to a file while its name changes */
 #include "interpose/named.h"
 
+#include <errno.h>
+
 #include "interpose/stat.h"
+#include "shm/paths.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 
@@ -109,6 +112,44 @@ spw_named_absolute(int dir, const char *name, char path[SPW_FILE_PATH])
 		spw_text_putc(&t, '/');
 	spw_text_putn(&t, name, len);
 	return !t.cut;
+}
+
+/* The same without links. */
+static __attribute__((noinline)) bool
+leads_outside(const char *path, const char *base)
+{
+	char dir[SPW_FILE_PATH], real[SPW_PATH_MAX + SPW_FILE_PATH];
+	struct spw_text t;
+
+	spw_text_init(&t, dir, sizeof(dir));
+	spw_text_putn(&t, path, (size_t)(base - path) + 1);
+	if (t.cut || spw_path_real(dir, real) < 0)
+		return true;
+	spw_text_init(&t, real + strlen(real), SPW_FILE_PATH);
+	spw_text_put(&t, base);
+	return !spw_front_wants(real);
+}
+
+bool
+spw_named_is_outside(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return base && !spw_front_wants(path) && leads_outside(path, base);
+}
+
+bool
+spw_named_may_be_hidden(int dir, const char *name)
+{
+	char path[SPW_FILE_PATH];
+	struct stat st;
+
+	if (spw_front_look())
+		return false;
+	/* Also finds out whether it points anywhere. */
+	return name && spw_sys_fstatat(dir, name, &st, 0) != -EFAULT &&
+	       spw_named_absolute(dir, name, path) &&
+	       !spw_named_is_outside(path);
 }
 
 void

@@ -33,37 +33,12 @@ struct step {				/* one file or directory moves */
 	char to[SPW_FILE_PATH];
 };
 
-/* The same without links. */
-static __attribute__((noinline)) bool
-leads_outside(const char *path, const char *base)
-{
-	char dir[SPW_FILE_PATH], real[SPW_PATH_MAX + SPW_FILE_PATH];
-	struct spw_text t;
-
-	spw_text_init(&t, dir, sizeof(dir));
-	spw_text_putn(&t, path, (size_t)(base - path) + 1);
-	if (t.cut || spw_path_real(dir, real) < 0)
-		return true;
-	spw_text_init(&t, real + strlen(real), SPW_FILE_PATH);
-	spw_text_put(&t, base);
-	return !spw_front_wants(real);
-}
-
-/* Whether a path, which may lead over links, is one we do not manage. */
-static bool
-is_outside(const char *path)
-{
-	const char *base = strrchr(path, '/');
-
-	return base && !spw_front_wants(path) && leads_outside(path, base);
-}
-
 /* Whoever opens it there does not ask us: it must be home, and stay so. */
 static void
 leave_if_outside(struct spw_me *me, uint32_t file, uint32_t gen,
 		 const char *to)
 {
-	if (*to && me->map->files[file].gen == gen && is_outside(to))
+	if (*to && me->map->files[file].gen == gen && spw_named_is_outside(to))
 		(void)spw_leave_file(me, file, SPW_BYPASS_OUTSIDE);
 }
 
@@ -244,7 +219,9 @@ rename_like(const struct rename *c, int (*real)(const struct rename *))
 	struct renaming w = { c, real, 0 };
 
 	if (!spw_front_look())
-		return real(c);
+		return spw_named_is_hidden(c->from_dir, c->from) ||
+		       spw_named_is_hidden(c->to_dir, c->to)
+		       ? (int)spw_ret(-ENFILE) : real(c);
 	spw_deep_call_in_handler(rename_known, &w);
 	return w.r;
 }
@@ -302,7 +279,7 @@ linking(int from_dir, const char *from, int flags, int to_dir, const char *to)
 	uint32_t file;
 
 	if (!from || !to || !spw_front_look() ||
-	    !spw_named_absolute(to_dir, to, path) || !is_outside(path))
+	    !spw_named_absolute(to_dir, to, path) || !spw_named_is_outside(path))
 		return;
 	file = spw_take_path(from_dir, from, flags & AT_SYMLINK_FOLLOW ? 0
 			     : AT_SYMLINK_NOFOLLOW, &me);
@@ -335,6 +312,8 @@ SPW_WRAP int
 link(const char *from, const char *to)
 {
 	linking(AT_FDCWD, from, 0, AT_FDCWD, to);
+	if (spw_named_is_hidden(AT_FDCWD, from))
+		return (int)spw_ret(-ENFILE);
 	return linked(AT_FDCWD, to, REAL(link)(from, to));
 }
 
@@ -342,6 +321,8 @@ SPW_WRAP int
 linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
 	linking(from_dir, from, flags, to_dir, to);
+	if (spw_named_is_hidden(from_dir, from))
+		return (int)spw_ret(-ENFILE);
 	return linked(to_dir, to, REAL(linkat)(from_dir, from, to_dir, to,
 					       flags));
 }
@@ -358,7 +339,10 @@ unlink_like(const struct removal *c, int (*real)(const struct removal *))
 	struct spw_me *me;
 	int r, err;
 
-	if (!spw_front_look() ||
+	if (!spw_front_look() && !(c->flags & AT_REMOVEDIR) &&
+	    spw_named_is_hidden(c->dir, c->path))
+		return (int)spw_ret(-ENFILE);
+	if (!atomic_load(&spw_front.attached) ||
 	    spw_named_take(c->dir, c->path, false, &n) <= 0)
 		return real(c);
 	me = spw_front_me();

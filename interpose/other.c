@@ -148,13 +148,16 @@ clone_into(int fd, unsigned long request, void *arg, int from)
 	return r;
 }
 
-/* The kernel compares bytes before it shares them: ours must be there. */
+/* The kernel compares bytes before it shares them: ours must be there. What is
+ * longer than a page it does not even look at. */
 static int
 dedupe(int fd, struct file_dedupe_range *to)
 {
+	const unsigned most = (4096 - sizeof(*to)) / sizeof(to->info[0]);
+	unsigned n = to->dest_count > most ? 0 : to->dest_count;
 	int r = spw_settle_fd(fd);
 
-	for (unsigned i = 0; r == 0 && i < to->dest_count; i++)
+	for (unsigned i = 0; r == 0 && i < n; i++)
 		r = spw_settle_fd((int)to->info[i].dest_fd);
 	return r < 0 ? (int)spw_ret(r) : REAL(ioctl)(fd, FIDEDUPERANGE, to);
 }

@@ -56,6 +56,7 @@ struct spw_exec {			/* an exec under way */
 	char *const *envp;		/* for the new image */
 	bool hand_over;			/* it inherits managed files */
 	bool image_ours;		/* the image was a managed file */
+	bool hidden;			/* or may be: spw_named_is_hidden */
 	char **mapped;
 	size_t mapped_len;
 	char *few[SPW_EXEC_FEW];

@@ -7,9 +7,10 @@
  * the segment (spw_guard.busy): then the signal is kept, and every signal but
  * the faults is blocked in the interrupted context. So, but for those that
  * come before it is, one signal waits with us at most and all that follow wait
- * in the kernel, in its order and with its rules. When the thread leaves the segment, the signal that waits here
- * is sent to the thread again, siginfo and all, and the mask is set back: the
- * handler gets a frame of its own, on the right stack, and may jump away.
+ * in the kernel, in its order and with its rules. When the thread leaves the
+ * segment, the signal that waits here is sent to the thread again, siginfo and
+ * all, and the mask is set back: the handler gets a frame of its own, on the
+ * right stack, and may jump away.
  *
  * Faults of the thread itself are never put off. They cannot be blocked
  * either, so one of these numbers sent by kill may arrive while another

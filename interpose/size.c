@@ -2,8 +2,10 @@
 /* size.c -- truncating, allocating, and bringing bytes to safety */
 #include <errno.h>
 
+#include "interpose/changed.h"
 #include "interpose/jobs.h"
 #include "interpose/leave.h"
+#include "interpose/named.h"
 #include "interpose/real.h"
 #include "shm/stamp.h"
 
@@ -39,12 +41,11 @@ spw_note_cut(struct spw_map *map, struct spw_file *f, int fd,
 		 : spw_sys_fstat(fd, &st) < 0)
 		return;
 	when = spw_nanoseconds(&st.st_mtim);
-	if (when < begun || when == atomic_load(&f->wtime)) {
+	spw_stamp_saw(map, spw_nanoseconds(&st.st_ctim));
+	if (when < begun || when == atomic_load(&f->wtime))
 		set_time(f, fd, path, spw_stamp(map, f));
-	} else {
+	else
 		atomic_store(&f->wtime, when);
-		spw_stamp_saw(map, when);
-	}
 }
 
 static int
@@ -78,9 +79,10 @@ ftruncate(int fd, off_t size)
 	struct cutting c = { .fd = fd, .size = size };
 	struct spw_grip g;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || size < 0 ||
-	    !spw_fdtab_grip(fd, &g))
+	if (SPW_LIKELY(!spw_fdtab_has(fd)))
 		return REAL(ftruncate)(fd, size);
+	if (size < 0 || !spw_fdtab_grip(fd, &g))
+		return spw_changed(fd, NULL, 0, REAL(ftruncate)(fd, size));
 	c.map = g.me->map;
 	c.f = g.f;
 	return (int)spw_ret(spw_resize(g.me, g.t.file, (uint64_t)size, cut_fd,
@@ -100,9 +102,12 @@ truncate(const char *path, off_t size)
 	    atomic_load(&me->map->files[file].bypass))
 		spw_jobs_settle_path(AT_FDCWD, path);
 	if (file == SPW_NONE)
-		return REAL(truncate)(path, size);
+		return spw_named_is_hidden(AT_FDCWD, path)
+		       ? (int)spw_ret(-ENFILE)
+		       : spw_changed(AT_FDCWD, path, 0,
+				     REAL(truncate)(path, size));
 	if (size < 0 || atomic_load(&me->map->files[file].bypass)) {
-		r = cut_path(&c);
+		r = spw_changed(AT_FDCWD, path, 0, cut_path(&c));
 	} else {
 		c.map = me->map;
 		c.f = &me->map->files[file];

@@ -138,6 +138,10 @@ spawn(__typeof__(posix_spawn) *how, bool search, pid_t *pid, const char *path,
 
 	begin(&x, actions);
 	spw_exec_ready(&x, &image, envp);
+	if (x.hidden) {
+		spw_exec_end(&x);
+		return ENFILE;
+	}
 	do
 		r = how(pid, path, actions, attr, argv, x.envp);
 	while (r == ETXTBSY && spw_exec_again(&x, ++tries));

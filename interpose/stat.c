@@ -10,35 +10,36 @@
  * record, looked at afterwards, may say that they are: then both together
  * are out of date. The drainer bumps seg.settled before it calls files
  * settled, so if that moved meanwhile the kernel is asked again.
+ *
+ * Two answers are in doubt, and count when they come once more. A ctime that we
+ * know nothing of is that of a change by somebody without us, or the mark of a
+ * drain, which file.home_ctime told of before or will in a moment: it is the
+ * former if home_ctime is the same before and after. A file that has a name,
+ * while its record says that it has none, is a new one with the old number, or
+ * it was removed after the kernel's answer.
  */
 #include "interpose/stat.h"
 
+#include <errno.h>
 #include <sys/sysmacros.h>
 
 #include "interpose/front.h"
+#include "interpose/named.h"
 #include "interpose/real.h"
 #include "shm/stamp.h"
+
+#define UNNAMED	INT64_MAX		/* no time: a doubt */
 
 enum { ASKS = 4, SECTORS = SPW_BLOCK_SIZE / 512 };
 
 struct shown {
 	uint64_t size, blocks;
 	int64_t mtime, ctime;		/* ns */
+	int64_t doubt;			/* 0: none, else what it rests on */
 	bool named;			/* has links */
 	bool ours;			/* size and blocks are replaced, */
 	bool new_mtime, new_ctime;	/* and these */
 };
-
-/* When the program itself, and not the drainer, last changed the file. */
-static int64_t
-change_time(const struct spw_file *f, int64_t wtime)
-{
-	int64_t set = atomic_load(&f->set_ctime);
-
-	if (wtime == atomic_load(&f->set_mtime))
-		return set;
-	return SPW_MAX(wtime, set);
-}
 
 /* Programs take a file with too few blocks for a sparse one. What is cached
  * may be counted by the kernel already, so the size is the limit. */
@@ -54,12 +55,16 @@ guess_blocks(uint64_t kernel, uint64_t cached, uint64_t size)
 static void
 replace_ctime(const struct spw_file *f, struct shown *s)
 {
-	int64_t changed = change_time(f, atomic_load(&f->wtime));
-	bool by_drain = spw_file_is_drained_at(f, s->ctime);
+	int64_t ours = atomic_load(&f->home_ctime);
+	int64_t changed = spw_file_changed_at(f);
 
-	if (!(atomic_load(&f->flags) & SPW_FILE_TIMES) ||
-	    (!by_drain && s->ctime >= changed))
+	if (!(atomic_load(&f->flags) & SPW_FILE_TIMES))
 		return;
+	if (s->ctime > changed && s->ctime != ours &&
+	    ours != SPW_CTIME_MOVES) {
+		s->doubt = ours;	/* 0 before the first drain */
+		return;
+	}
 	s->ctime = changed;
 	s->new_ctime = true;
 }
@@ -76,36 +81,38 @@ replace(const struct spw_file *f, struct shown *s)
 
 /* A record without a name is not that of a file with one: the number went
  * to a new file. */
-static uint32_t
-find(const struct spw_file_id *id, bool named)
+static bool
+is_of_another(uint32_t file, bool named)
 {
-	struct spw_map *map = &spw_front.map;
-	uint32_t file = spw_file_find(map, id);
-
-	if (file != SPW_NONE && named &&
-	    atomic_load(&map->files[file].flags) & SPW_FILE_UNLINKED)
-		return SPW_NONE;
-	return file;
+	return named && atomic_load(&spw_front.map.files[file].flags) &
+	       SPW_FILE_UNLINKED;
 }
 
 uint32_t
 spw_sight_find(const struct stat *st)
 {
 	struct spw_file_id id = { st->st_dev, st->st_ino };
+	uint32_t file = S_ISREG(st->st_mode)
+			? spw_file_find(&spw_front.map, &id) : SPW_NONE;
 
-	return S_ISREG(st->st_mode) ? find(&id, st->st_nlink > 0) : SPW_NONE;
+	return file == SPW_NONE || is_of_another(file, st->st_nlink > 0)
+	       ? SPW_NONE : file;
 }
 
 static void
 show(const struct spw_file_id *id, struct shown *s)
 {
 	struct spw_map *map = &spw_front.map;
-	uint32_t gen, file = find(id, s->named);
+	uint32_t gen, file = spw_file_find(map, id);
 	struct shown new = *s;
 	struct spw_file *f;
 
 	if (file == SPW_NONE)
 		return;
+	if (is_of_another(file, s->named)) {
+		s->doubt = UNNAMED;
+		return;
+	}
 	f = &map->files[file];
 	gen = f->gen;
 	if (atomic_load(&f->bypass))
@@ -129,7 +136,7 @@ settled_now(void)
 struct spw_sight
 spw_sight_begin(void)
 {
-	struct spw_sight s = { 0, 0, false };
+	struct spw_sight s = { .known = false };
 
 	if (atomic_load_explicit(&spw_front.attached, memory_order_acquire)) {
 		s.settled = settled_now();
@@ -146,12 +153,14 @@ is_blurred(struct spw_sight *s, const struct spw_file_id *id,
 
 	if (!spw_front_look())
 		return false;
+	spw_stamp_saw(&spw_front.map, shown->ctime);
 	show(id, shown);
-	spw_stamp_saw(&spw_front.map, shown->mtime);
 	now = settled_now();
-	if (shown->ours || (s->known && now == s->settled))
+	if ((shown->ours || (s->known && now == s->settled)) &&
+	    (!shown->doubt || shown->doubt == s->doubt))
 		return false;
 	s->settled = now;
+	s->doubt = shown->doubt;
 	s->known = true;
 	return ++s->asks < ASKS;
 }
@@ -233,6 +242,14 @@ is_statx_blurred(struct spw_sight *s, struct statx *stx)
 	return false;
 }
 
+/* Of a file that is there: others may have written to it, and we cannot tell. */
+static int
+told(int dir, const char *path, mode_t mode)
+{
+	return S_ISREG(mode) && spw_named_is_hidden(dir, path)
+	       ? (int)spw_ret(-ENFILE) : 0;
+}
+
 SPW_WRAP int
 stat(const char *path, struct stat *st)
 {
@@ -242,7 +259,7 @@ stat(const char *path, struct stat *st)
 	do
 		r = REAL(stat)(path, st);
 	while (r == 0 && spw_sight_blurred(&s, st));
-	return r;
+	return r == 0 ? told(AT_FDCWD, path, st->st_mode) : r;
 }
 SPW_ALIAS(stat64, stat);
 
@@ -255,7 +272,7 @@ lstat(const char *path, struct stat *st)
 	do
 		r = REAL(lstat)(path, st);
 	while (r == 0 && spw_sight_blurred(&s, st));
-	return r;
+	return r == 0 ? told(AT_FDCWD, path, st->st_mode) : r;
 }
 SPW_ALIAS(lstat64, lstat);
 
@@ -281,7 +298,7 @@ fstatat(int dir, const char *path, struct stat *st, int flags)
 	do
 		r = REAL(fstatat)(dir, path, st, flags);
 	while (r == 0 && spw_sight_blurred(&s, st));
-	return r;
+	return r == 0 ? told(dir, path, st->st_mode) : r;
 }
 SPW_ALIAS(fstatat64, fstatat);
 
@@ -294,7 +311,7 @@ statx(int dir, const char *path, int flags, unsigned mask, struct statx *stx)
 	do
 		r = REAL(statx)(dir, path, flags, mask, stx);
 	while (r == 0 && is_statx_blurred(&s, stx));
-	return r;
+	return r == 0 ? told(dir, path, stx->stx_mode) : r;
 }
 
 /*
@@ -312,7 +329,7 @@ __xstat(int ver, const char *path, struct stat *st)
 	do
 		r = real ? real(ver, path, st) : REAL(stat)(path, st);
 	while (r == 0 && spw_sight_blurred(&s, st));
-	return r;
+	return r == 0 ? told(AT_FDCWD, path, st->st_mode) : r;
 }
 SPW_ALIAS(__xstat64, __xstat);
 
@@ -326,7 +343,7 @@ __lxstat(int ver, const char *path, struct stat *st)
 	do
 		r = real ? real(ver, path, st) : REAL(lstat)(path, st);
 	while (r == 0 && spw_sight_blurred(&s, st));
-	return r;
+	return r == 0 ? told(AT_FDCWD, path, st->st_mode) : r;
 }
 SPW_ALIAS(__lxstat64, __lxstat);
 
@@ -355,6 +372,6 @@ __fxstatat(int ver, int dir, const char *path, struct stat *st, int flags)
 		r = real ? real(ver, dir, path, st, flags)
 			 : REAL(fstatat)(dir, path, st, flags);
 	while (r == 0 && spw_sight_blurred(&s, st));
-	return r;
+	return r == 0 ? told(dir, path, st->st_mode) : r;
 }
 SPW_ALIAS(__fxstatat64, __fxstatat);

@@ -13,6 +13,7 @@ uint32_t spw_sight_find(const struct stat *st);
 
 struct spw_sight {			/* one stat-like call */
 	uint32_t settled;		/* seg.settled before the real call */
+	int64_t doubt;			/* of the last answer, see stat.c */
 	int asks;
 	bool known;
 };

@@ -8,6 +8,7 @@
  * way round, a drainer that had read the old wtime could set it after the
  * program's call: as it is, it looks at wtime again after it has set it.
  */
+#include "interpose/changed.h"
 #include "interpose/front.h"
 #include "interpose/real.h"
 #include "interpose/stat.h"
@@ -59,6 +60,21 @@ give_up(struct mark *m, uint32_t file)
 		(void)spw_gate_settle(me, file);	/* close will tell */
 }
 
+/* The last write is a change of the past: its time is in set_ctime before it is
+ * gone from wtime, so that nobody sees an older ctime meanwhile. */
+static void
+put(struct mark *m)
+{
+	struct spw_file *f = m->f;
+
+	m->old = atomic_load(&f->wtime);
+	spw_file_note_set(f, m->new);
+	do
+		if (!spw_file_was_set_to(f, m->old))
+			spw_file_move_ctime(f, m->old);
+	while (!atomic_compare_exchange_weak(&f->wtime, &m->old, m->new));
+}
+
 /* mtime NULL: now. */
 static struct mark
 begin(int dir, const char *path, int flags, const struct timespec *mtime)
@@ -81,7 +97,7 @@ begin(int dir, const char *path, int flags, const struct timespec *mtime)
 	if (m.new == INT64_MAX || m.new == INT64_MIN)
 		give_up(&m, file);
 	else
-		m.old = atomic_exchange(&m.f->wtime, m.new);
+		put(&m);
 	return m;
 }
 
@@ -99,14 +115,21 @@ static void
 adopt(struct mark *m, const struct stat *st)
 {
 	int64_t kept = spw_nanoseconds(&st->st_mtim);
-	int64_t put = m->new;
 
-	spw_stamp_saw(&spw_front.map, kept);
+	if (!is_answer(m, kept))
+		return;
 	/* A write that came meanwhile has its own time and keeps it. */
-	if (is_answer(m, kept) &&
-	    atomic_compare_exchange_strong(&m->f->wtime, &put, kept))
-		m->new = kept;
-	atomic_store(&m->f->set_mtime, m->new);
+	spw_file_note_set(m->f, kept);
+	atomic_compare_exchange_strong(&m->f->wtime, &m->new, kept);
+}
+
+static void
+take_back(struct mark *m)
+{
+	struct spw_file *f = m->f;
+
+	atomic_compare_exchange_strong(&f->wtime, &m->new, m->old);
+	atomic_store(&f->set_mtime, atomic_load(&f->set_before));
 }
 
 static int
@@ -115,11 +138,10 @@ end(struct mark *m, int r)
 	struct stat st;
 
 	if (!m->f)
-		return r;
+		return spw_changed(m->dir, m->path, m->flags, r);
 	if (r < 0) {
 		if (!m->omit && !m->too_far)
-			atomic_compare_exchange_strong(&m->f->wtime, &m->new,
-						       m->old);
+			take_back(m);
 		return r;
 	}
 	if (m->too_far)
@@ -127,6 +149,7 @@ end(struct mark *m, int r)
 	if (look_at(m, &st) < 0)
 		return r;
 	spw_file_move_ctime(m->f, spw_nanoseconds(&st.st_ctim));
+	spw_stamp_saw(&spw_front.map, spw_nanoseconds(&st.st_ctim));
 	if (!m->omit && !m->too_far)
 		adopt(m, &st);
 	return r;

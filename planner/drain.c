@@ -41,7 +41,7 @@ static int
 take_office(struct spw_map *map)
 {
 	for (;;) {
-		int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER, false);
+		int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_DRAINER);
 
 		if (fd != -EAGAIN || spw_proc_start_time(
 				atomic_load(&map->seg->drainer_pid)))

@@ -53,15 +53,17 @@ open_at_holder(uint32_t pid, int fd, const struct spw_file *f)
 	return open_checked(path, 0, f);
 }
 
-/* A process whose first thread has ended shows its descriptors at the others:
- * the first word of a lane's beacon is its thread. */
+/* A process whose first thread has ended shows its descriptors at the others,
+ * and what is left of the first to root alone: the first word of a lane's beacon
+ * is its thread. */
 static int
 open_in_process(struct spw_map *map, uint32_t proc, int fd,
 		const struct spw_file *f)
 {
 	int got = open_at_holder(atomic_load(&map->procs[proc].pid), fd, f);
 
-	for (uint32_t i = 0; got == -ENOENT && i < spw_lane_count(map); i++) {
+	for (uint32_t i = 0; (got == -ENOENT || got == -EACCES) &&
+	     i < spw_lane_count(map); i++) {
 		struct spw_lane *lane = &map->lanes[i];
 
 		if (lane->proc == proc &&
@@ -344,6 +346,16 @@ look(void *arg)
 	return spw_sys_fstat(l->fd, &l->st);
 }
 
+/* From here on the ctime at home is of our making. If it is so already, that is
+ * left over from a pass that did not come to its end. */
+static void
+begin_moving(struct spw_file *f, const struct stat *st)
+{
+	if (atomic_load(&f->home_ctime) != SPW_CTIME_MOVES)
+		spw_file_note_ctime(f, spw_nanoseconds(&st->st_ctim));
+	atomic_store(&f->home_ctime, SPW_CTIME_MOVES);
+}
+
 void
 spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 {
@@ -356,10 +368,7 @@ spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 	h->noted = d->passes;
 	if (spw_aside_call(d->aside, f->dev, look, &l, sizeof(l), NULL) < 0)
 		return;
-	/* Left over from a pass that did not come to its end: it is ours. */
-	if (atomic_load(&f->home_ctime) != SPW_CTIME_MOVES)
-		spw_file_note_ctime(f, spw_nanoseconds(&l.st.st_ctim));
-	atomic_store(&f->home_ctime, SPW_CTIME_MOVES);
+	begin_moving(f, &l.st);
 }
 
 /* utimens notes its time in the record before it asks the kernel. So either
@@ -393,6 +402,8 @@ spw_home_stamp(struct spw_drainer *d, uint32_t file)
 
 	if (fd < 0)
 		return;
+	if (d->homes[file].noted != d->passes && spw_sys_fstat(fd, &st) == 0)
+		begin_moving(f, &st);
 	if (atomic_load(&f->flags) & SPW_FILE_TIMES)
 		set_mtime(fd, f);
 	if (spw_sys_fstat(fd, &st) < 0)

@@ -23,6 +23,7 @@
 #include "shm/mask.h"
 #include "shm/pool.h"
 #include "shm/ranges.h"
+#include "shm/stamp.h"
 #include "shm/util.h"
 
 enum {
@@ -492,7 +493,7 @@ finish_cut(struct spw_me *me, uint32_t file)
 		return r == -ETIMEDOUT ? r : 0;
 	if (!spw_gate_cut(me, file, size))
 		return -EAGAIN;
-	atomic_store(&f->wtime, spw_file_time());
+	spw_stamp_put(f, spw_stamp(me->map, f));
 	return 0;
 }
 
@@ -756,6 +757,7 @@ spw_pass_take_over(struct spw_drainer *d)
 	struct spw_map *map = d->map;
 	uint32_t ready = spw_seg_ready(map, SPW_POOL_BLOCKS);
 
+	d->passes++;
 	for (uint32_t i = 0; i < ready; i++) {
 		struct spw_block *b = &map->blocks[i];
 		struct spw_key key = spw_block_key(b);

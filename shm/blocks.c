@@ -199,6 +199,26 @@ has_bucket(struct spw_map *map, const struct spw_key *key)
 	       spw_seg_index(map, bucket) == 0;
 }
 
+/* Has the kernel map it now. */
+static void
+touch(const volatile void *p)
+{
+	(void)spw_glance8((const uint8_t *)(uintptr_t)p);
+}
+
+void
+spw_block_make_ready(struct spw_map *map, const struct spw_key *key,
+		     uint32_t spare)
+{
+	uint32_t bucket = bucket_of(map, key);
+
+	if (!has_bucket(map, key))
+		return;			/* who adds it will be told */
+	touch(&map->buckets[bucket]);
+	touch(lock_of(map, bucket));
+	touch(&map->blocks[spare]);
+}
+
 uint32_t
 spw_block_lock(struct spw_me *me, const struct spw_key *key)
 {

@@ -50,6 +50,11 @@ spw_block_look(const struct spw_block *b)
 /* Has the processor fetch what finding or adding the block takes. */
 void spw_block_call_up(const struct spw_map *map, const struct spw_key *key);
 
+/* Sees to it that adding the block, which will get that descriptor, takes
+ * neither a call of the kernel nor a fault. */
+void spw_block_make_ready(struct spw_map *map, const struct spw_key *key,
+			  uint32_t spare);
+
 static inline void
 spw_block_call_up_spare(const struct spw_map *map, uint32_t idx)
 {

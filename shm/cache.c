@@ -91,9 +91,28 @@ take_slot(struct spw_lane *lane, const struct piece *p)
 	return slot;
 }
 
+/* Of several pieces some are there when a process is killed between them. So
+ * nothing that takes time comes between them, and above all nothing where the
+ * kernel ends it: no call, no fault. */
+static void
+make_ready(struct spw_me *me, uint32_t file, const struct batch *batch)
+{
+	const struct spw_lane *lane = me->lane;
+
+	for (uint32_t i = 0; i < batch->n && batch->n > 1; i++) {
+		struct spw_key key = {
+			file, me->map->files[file].gen,
+			batch->piece[i].number,
+		};
+
+		spw_block_make_ready(me->map, &key,
+				     lane->blocks[lane->nblocks - 1 - i]);
+	}
+}
+
 /* Takes slots for as many pieces as there is room for. */
 static void
-take_slots(struct spw_me *me, struct batch *batch)
+take_slots(struct spw_me *me, uint32_t file, struct batch *batch)
 {
 	struct spw_lane *lane = me->lane;
 
@@ -105,6 +124,7 @@ take_slots(struct spw_me *me, struct batch *batch)
 	batch->n = SPW_MIN(batch->n, SPW_MIN(lane->nblocks, lane->nslots));
 	for (uint32_t i = 0; i < batch->n; i++)
 		batch->piece[i].slot = take_slot(lane, &batch->piece[i]);
+	make_ready(me, file, batch);
 	spw_guard_leave();
 }
 
@@ -385,8 +405,7 @@ publish(struct spw_me *me, const struct spw_target *t, struct batch *batch,
 	if (done) {
 		SPW_FAILPOINT("write-flags");
 		batch->time = spw_stamp(me->map, f);
-		atomic_store_explicit(&f->wtime, batch->time,
-				      memory_order_relaxed);
+		spw_stamp_put(f, batch->time);
 		spw_file_flag(f, SPW_FILE_UNSETTLED | SPW_FILE_DIRTIED |
 			      SPW_FILE_TIMES);
 	}
@@ -556,7 +575,7 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 		uint64_t done;
 
 		cut_into_pieces(&batch, left, off);
-		take_slots(me, &batch);
+		take_slots(me, t->file, &batch);
 		if (!batch.n) {
 			r = has_any(me->map) ? -ENOBUFS : -ENOMEM;
 			break;

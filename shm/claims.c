@@ -8,6 +8,14 @@
  * of the unused ones is lost until the table is. Memory of claims is
  * reserved as it is needed: a full /dev/shm is an error and not a SIGBUS.
  *
+ * The table is that of all jobs, and who has a mutex may be stopped. He is not
+ * waited for long: his stripe is looked through without the mutex, which is
+ * sound if nothing was taken out of it meanwhile (stripe.changes), and the job
+ * is at large there, for as long as it lives: others treat each file of the
+ * stripe as one that it claims. Who looks for that does so after his own claim
+ * is in the chain, and who is at large looks through the chain after he has
+ * said so: one of the two sees the other. Jobs are entered without any lock.
+ *
  * A job that was killed may leave claims behind. They are void when its
  * segment is gone, and are taken away when somebody meets them or the room
  * is needed.
@@ -18,19 +26,24 @@
 #include <stddef.h>
 
 #include "shm/crc32c.h"
+#include "shm/failpoint.h"
 #include "shm/guard.h"
 #include "shm/nofile.h"
 #include "shm/reserve.h"
 #include "shm/sys.h"
 #include "shm/text.h"
+#include "shm/util.h"
 
 #define MAGIC	0x316d696c63777053ull	/* "Spwclim1", little endian */
 
 enum {
-	VERSION = 1, STRIPES = 64, HEADS = 128, JOBS = 256,
+	VERSION = 2, STRIPES = 64, HEADS = 128, JOBS = 256,
 	CLAIMS = 4096,			/* of a stripe */
 	STEP = 4096 / 32,		/* reserved at once: a page */
 	RACES = 100,			/* made and removed under our hands */
+	PATIENCE_MS = 500,		/* for who opens a file, once a stripe */
+	DROP_MS = 5,			/* for who has many to drop */
+	SPINS = 200, LOOK_US = 50,
 };
 
 struct claim {
@@ -45,12 +58,14 @@ struct stripe {
 	pthread_mutex_t lock;
 	_Atomic uint32_t ready;		/* claims whose memory is reserved */
 	_Atomic uint32_t unused;	/* chain of those: index + 1 */
+	_Atomic uint32_t changes;	/* bumped when claims are taken out */
 	_Atomic uint32_t heads[HEADS];
+	_Atomic uint64_t at_large[JOBS / 64];	/* may have any file of it */
 };
 
 struct job {
 	_Atomic uint32_t gen;		/* odd: in use */
-	uint32_t pad;
+	_Atomic uint32_t taken;		/* the same, or being filled in */
 	uint64_t ino, created;		/* the segment's */
 	char name[SPW_JOB_MAX + 8];
 };
@@ -68,7 +83,6 @@ struct shared {
 	uint32_t crc;
 	_Atomic uint32_t gone;		/* its name is: take the new one */
 	_Atomic uint32_t dropped;	/* bumped when claims go */
-	pthread_mutex_t lock;		/* jobs */
 	struct job jobs[JOBS];
 	struct stripe stripes[STRIPES];
 };
@@ -103,12 +117,33 @@ claims_of(const struct spw_claims *c, uint32_t stripe)
 }
 
 static int
-take(pthread_mutex_t *lock)
+lock_soon(pthread_mutex_t *lock, int ms)
+{
+	int64_t until = 0;
+	int r;
+
+	for (int i = 0; (r = pthread_mutex_trylock(lock)) == EBUSY; i++) {
+		if (i < SPINS) {
+			spw_pause();
+			continue;
+		}
+		if (!until)
+			until = spw_now_ms() + ms;
+		if (spw_now_ms() > until)
+			break;
+		spw_sys_sleep_us(LOOK_US);
+	}
+	return r;
+}
+
+/* -EBUSY: who has it does not go on. */
+static int
+take(pthread_mutex_t *lock, int ms)
 {
 	int r;
 
 	spw_guard_enter();
-	r = pthread_mutex_lock(lock);
+	r = lock_soon(lock, ms);
 	if (r == EOWNERDEAD)
 		r = pthread_mutex_consistent(lock);
 	if (r)
@@ -131,7 +166,6 @@ init_locks(struct shared *at)
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(&at->lock, &attr);
 	for (int i = 0; i < STRIPES; i++)
 		pthread_mutex_init(&at->stripes[i].lock, &attr);
 	pthread_mutexattr_destroy(&attr);
@@ -327,79 +361,153 @@ is_gone(const struct spw_claims *c, const struct job *job)
 	return gone;
 }
 
-/* Makes all that the job had claimed void. Under the lock of the jobs. */
-static void
-end_job(struct spw_claims *c, struct job *job)
+struct self {				/* the caller's job in the table */
+	uint32_t job, gen;
+};
+
+/* As it was entered: if the segment was deleted by hand, another job may have
+ * its entry by now. */
+static struct self
+self_of(const struct spw_map *map)
 {
+	uint64_t claims = atomic_load(&map->seg->claims);
+
+	return (struct self){ (uint32_t)claims - 1,
+			      (uint32_t)(claims >> 32) };
+}
+
+/* Makes all that the job had claimed void, if it is that job still. */
+static void
+end_job(struct spw_claims *c, const struct self *self)
+{
+	struct job *job = &c->at->jobs[self->job];
+	uint32_t gen = self->gen;
+
 	atomic_fetch_add(&c->at->dropped, 1);
-	atomic_fetch_add(&job->gen, 1);
+	if (atomic_compare_exchange_strong(&job->gen, &gen, gen + 1))
+		atomic_store(&job->taken, 0);
 }
 
 static void
 forget_gone(struct spw_claims *c)
 {
-	for (int i = 0; i < JOBS; i++) {
-		struct job *job = &c->at->jobs[i];
+	for (uint32_t i = 0; i < JOBS; i++) {
+		struct self it = { i, atomic_load(&c->at->jobs[i].gen) };
 
-		if (atomic_load(&job->gen) & 1 && is_gone(c, job))
-			end_job(c, job);
+		if (it.gen & 1 && is_gone(c, &c->at->jobs[i]))
+			end_job(c, &it);
 	}
 }
 
 static bool
-is_entry_of(const struct job *job, const struct spw_map *map)
+is_entry_of(const struct spw_claims *c, const struct self *self,
+	    const struct spw_map *map)
 {
-	return atomic_load(&job->gen) & 1 && job->ino == map->ino &&
-	       job->created == map->fixed.created;
+	const struct job *job;
+
+	if (self->job >= JOBS || !(self->gen & 1))
+		return false;
+	job = &c->at->jobs[self->job];
+	return job->ino == map->ino && job->created == map->fixed.created &&
+	       atomic_load(&job->gen) == self->gen;
 }
 
-static int
-find_entry(struct spw_claims *c, const struct spw_map *map)
+static bool
+find_entry(const struct spw_claims *c, const struct spw_map *map,
+	   struct self *ret)
+{
+	for (uint32_t i = 0; i < JOBS; i++) {
+		*ret = (struct self){ i, atomic_load(&c->at->jobs[i].gen) };
+		if (is_entry_of(c, ret, map))
+			return true;
+	}
+	return false;
+}
+
+static bool
+take_unused(struct spw_claims *c, uint32_t *ret_job)
+{
+	for (uint32_t i = 0; i < JOBS; i++) {
+		uint32_t no = 0;
+
+		if (atomic_compare_exchange_strong(&c->at->jobs[i].taken, &no,
+						   1)) {
+			*ret_job = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool
+is_in_use(const struct spw_claims *c)
 {
 	for (int i = 0; i < JOBS; i++)
-		if (is_entry_of(&c->at->jobs[i], map))
-			return i;
-	return -ENOSPC;
+		if (atomic_load(&c->at->jobs[i].gen) & 1)
+			return true;
+	return false;
 }
 
-static int
-find_unused(struct spw_claims *c)
+/* What its predecessor was, it is not. */
+static void
+keep_in(struct spw_claims *c, uint32_t job)
 {
-	for (int i = 0; i < JOBS; i++)
-		if (!(atomic_load(&c->at->jobs[i].gen) & 1))
-			return i;
-	return -ENOSPC;
+	for (int i = 0; i < STRIPES; i++)
+		atomic_fetch_and(&c->at->stripes[i].at_large[job / 64],
+				 ~(1ull << job % 64));
 }
 
+/* Who dies before it counts has taken it for as long as there is the table. */
 static int
-enter_job(struct spw_claims *c, struct spw_map *map)
+add_job(struct spw_claims *c, const struct spw_map *map, struct self *ret)
 {
-	int at = find_entry(c, map);
 	struct spw_text name;
 	struct job *job;
 
-	if (at >= 0)
-		return at;
-	at = find_unused(c);
-	if (at < 0) {
+	if (!take_unused(c, &ret->job)) {
 		forget_gone(c);
-		at = find_unused(c);
+		if (!take_unused(c, &ret->job))
+			return -ENOSPC;
 	}
-	if (at < 0)
-		return at;
-	job = &c->at->jobs[at];
+	job = &c->at->jobs[ret->job];
+	keep_in(c, ret->job);
 	job->ino = map->ino;
 	job->created = map->fixed.created;
 	spw_text_init(&name, job->name, sizeof(job->name));
 	spw_text_put(&name, map->fixed.job);
-	atomic_fetch_add(&job->gen, 1);
-	return at;
+	SPW_FAILPOINT("claims-entering");
+	ret->gen = atomic_fetch_add(&job->gen, 1) + 1;
+	return 0;
+}
+
+/* Once, however many of its processes are at it. -EAGAIN: the table is gone. */
+static int
+enter_job(struct spw_claims *c, struct spw_map *map)
+{
+	uint64_t was = atomic_load(&map->seg->claims);
+	struct self self = self_of(map);
+	int r;
+
+	if (is_entry_of(c, &self, map))
+		return 0;
+	r = find_entry(c, map, &self) ? 0 : add_job(c, map, &self);
+	if (r < 0)
+		return r;
+	if (atomic_load(&c->at->gone)) {
+		end_job(c, &self);
+		return -EAGAIN;
+	}
+	if (atomic_compare_exchange_strong(&map->seg->claims, &was,
+			(uint64_t)self.gen << 32 | (self.job + 1)) ||
+	    was == ((uint64_t)self.gen << 32 | (self.job + 1)))
+		return 0;
+	end_job(c, &self);		/* somebody was faster */
+	return enter_job(c, map);
 }
 
 int
 spw_claims_join(struct spw_map *map, const char *dir)
 {
-	struct spw_seg *seg = map->seg;
 	struct spw_claims *c;
 	int r;
 
@@ -407,19 +515,11 @@ spw_claims_join(struct spw_map *map, const char *dir)
 		c = spw_claims_open(dir, true, &r);
 		if (!c)
 			return r;
-		r = take(&c->at->lock);
-		if (r < 0)
-			return r;
-		r = atomic_load(&c->at->gone) ? -EAGAIN : enter_job(c, map);
-		if (r >= 0) {
-			atomic_store(&seg->claims_gen,
-				     atomic_load(&c->at->jobs[r].gen));
-			atomic_store(&seg->claims_job, (uint32_t)r + 1);
+		r = enter_job(c, map);
+		if (r == 0)
 			map->claims = c;
-		}
-		give(&c->at->lock);
 	} while (r == -EAGAIN);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 /* The table that the job is in, found again by one of its processes that has
@@ -431,7 +531,7 @@ table_of(struct spw_map *map)
 	struct spw_text t;
 	char *slash;
 
-	if (map->claims || !atomic_load(&map->seg->claims_job))
+	if (map->claims || !atomic_load(&map->seg->claims))
 		return map->claims;
 	spw_text_init(&t, dir, sizeof(dir));
 	spw_text_put(&t, map->path);
@@ -459,23 +559,46 @@ struct chain {
 	struct claim *claims;
 	_Atomic uint32_t *head;
 	uint32_t ready;
+	bool locked;			/* by us; else it may only be read, */
+	uint32_t changes;		/* and that counts if none came since */
 };
 
+static bool
+is_at_large(const struct stripe *s, const struct self *self)
+{
+	return self && self->job < JOBS &&
+	       atomic_load(&s->at_large[self->job / 64]) &
+	       1ull << self->job % 64;
+}
+
 static int
-open_chain(struct spw_claims *c, const struct spw_file_id *id,
-	   struct chain *ret)
+open_chain(struct spw_claims *c, const struct self *self,
+	   const struct spw_file_id *id, int ms, struct chain *ret)
 {
 	uint32_t h = hash(id);
 	struct stripe *s = &c->at->stripes[h % STRIPES];
-	int r = take(&s->lock);
+	int r = take(&s->lock, is_at_large(s, self) ? 0 : ms);
 
-	if (r < 0)
+	if (r < 0 && r != -EBUSY)
 		return r;
+	ret->locked = r == 0;
+	ret->changes = atomic_load(&s->changes);
 	ret->stripe = s;
 	ret->claims = claims_of(c, h % STRIPES);
 	ret->head = &s->heads[h / STRIPES % HEADS];
 	ret->ready = SPW_MIN(atomic_load(&s->ready), (uint32_t)CLAIMS);
+	SPW_FAILPOINT("claims-open");
 	return 0;
+}
+
+/* False: what was read does not count. */
+static bool
+close_chain(const struct chain *chain)
+{
+	if (!chain->locked)
+		return atomic_load(&chain->stripe->changes) == chain->changes;
+	give(&chain->stripe->lock);
+	return true;
 }
 
 static bool
@@ -483,19 +606,6 @@ is_void(const struct spw_claims *c, const struct claim *cl)
 {
 	return cl->job >= JOBS ||
 	       atomic_load(&c->at->jobs[cl->job].gen) != cl->gen;
-}
-
-struct self {				/* the caller's job in the table */
-	uint32_t job, gen;
-};
-
-/* As it was entered: if the segment was deleted by hand, another job may have
- * its entry by now. */
-static struct self
-self_of(const struct spw_map *map)
-{
-	return (struct self){ atomic_load(&map->seg->claims_job) - 1,
-			      atomic_load(&map->seg->claims_gen) };
 }
 
 static bool
@@ -529,8 +639,12 @@ weed(struct spw_claims *c, struct chain *chain, _Atomic uint32_t *head,
 			at = &cl->next;
 			continue;
 		}
+		/* Who reads without the lock and was here notices one of the
+		 * two before he is led astray. */
+		atomic_fetch_add(&chain->stripe->changes, 1);
 		atomic_fetch_add(&c->at->dropped, 1);
 		atomic_store(at, atomic_load(&cl->next));
+		atomic_fetch_add(&chain->stripe->changes, 1);
 		atomic_store(&cl->next, atomic_load(&chain->stripe->unused));
 		atomic_store(&chain->stripe->unused, link);
 	}
@@ -643,6 +757,48 @@ add_claim(struct spw_claims *c, struct chain *chain, const struct self *self,
 	return 0;
 }
 
+static bool
+is_job(const struct spw_claims *c, const struct self *self, uint32_t job)
+{
+	return job != self->job && atomic_load(&c->at->jobs[job].gen) & 1;
+}
+
+/* Others that may have any file of the stripe, in one word of the set. */
+static uint64_t
+others_at_large(const struct spw_claims *c, const struct chain *chain,
+		const struct self *self, uint32_t word)
+{
+	uint64_t set = atomic_load(&chain->stripe->at_large[word]), others = 0;
+
+	for (; set; set &= set - 1)
+		if (is_job(c, self, word * 64 +
+			   (uint32_t)__builtin_ctzll(set)))
+			others |= set & -set;
+	return others;
+}
+
+static bool
+is_other_at_large(const struct spw_claims *c, const struct chain *chain,
+		  const struct self *self)
+{
+	for (uint32_t w = 0; w < JOBS / 64; w++)
+		if (others_at_large(c, chain, self, w))
+			return true;
+	return false;
+}
+
+/* In place of a claim, where none can be made. */
+static void
+be_at_large(struct spw_claims *c, const struct chain *chain,
+	    const struct self *self)
+{
+	if (self->job >= JOBS)
+		return;
+	atomic_fetch_or(&chain->stripe->at_large[self->job / 64],
+			1ull << self->job % 64);
+	atomic_fetch_add(&c->at->dropped, 1);
+}
+
 uint32_t
 spw_claims_dropped(struct spw_map *map)
 {
@@ -658,24 +814,30 @@ spw_claim(struct spw_map *map, const struct spw_file_id *id, uint32_t dropped)
 	struct self self = self_of(map);
 	struct chain chain;
 	unsigned others;
+	bool has;
 	int r;
 
 	if (!c)
 		return SPW_CLAIM_ALONE;
-	r = open_chain(c, id, &chain);
+	do {
+		r = open_chain(c, &self, id, PATIENCE_MS, &chain);
+		if (r < 0)
+			return r;
+		if (!chain.locked)
+			be_at_large(c, &chain, &self);
+		has = look_through(c, &chain, &self, id, &others);
+		if (!has && chain.locked)
+			r = add_claim(c, &chain, &self, id);
+	} while (!close_chain(&chain));
 	if (r < 0)
 		return r;
-	if (!look_through(c, &chain, &self, id, &others))
-		r = add_claim(c, &chain, &self, id);
-	give(&chain.stripe->lock);
-	if (r < 0)
-		return r;
-	if (others)
+	if (others || is_other_at_large(c, &chain, &self))
 		return SPW_CLAIM_CONTESTED;
 	return atomic_load(&c->at->dropped) == dropped ? SPW_CLAIM_ALONE
 						       : SPW_CLAIM_STALE;
 }
 
+/* One that stays where the lock is not to be had only makes others ask us. */
 void
 spw_claim_drop(struct spw_map *map, const struct spw_file_id *id)
 {
@@ -683,28 +845,70 @@ spw_claim_drop(struct spw_map *map, const struct spw_file_id *id)
 	struct self self = self_of(map);
 	struct chain chain;
 
-	if (!c || open_chain(c, id, &chain) < 0)
+	if (!c || open_chain(c, &self, id, DROP_MS, &chain) < 0)
 		return;
-	weed(c, &chain, chain.head, &self, id);
-	give(&chain.stripe->lock);
+	if (chain.locked)
+		weed(c, &chain, chain.head, &self, id);
+	(void)close_chain(&chain);
 }
 
 static void
-describe(const struct spw_claims *c, const struct claim *cl,
+describe(const struct spw_claims *c, uint32_t no, uint32_t gen,
 	 struct spw_claimant *ret)
 {
-	const struct job *job = &c->at->jobs[cl->job];
+	const struct job *job = &c->at->jobs[no];
 	char name[sizeof(job->name)];
 	struct spw_text t;
 
 	memcpy(name, job->name, sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	ret->job = cl->job;
-	ret->gen = cl->gen;
+	ret->job = no;
+	ret->gen = gen;
 	ret->ino = job->ino;
 	ret->created = job->created;
 	spw_text_init(&t, ret->path, sizeof(ret->path));
 	spw_text_fmt(&t, "%s%s.seg", c->dir, name);
+}
+
+static unsigned
+list_chain(const struct spw_claims *c, const struct chain *chain,
+	   const struct self *self, const struct spw_file_id *id,
+	   struct spw_claimant *list, unsigned max)
+{
+	uint32_t link = atomic_load(chain->head);
+	unsigned n = 0;
+
+	for (uint32_t i = chain->ready; i && link - 1 < chain->ready; i--) {
+		const struct claim *cl = &chain->claims[link - 1];
+
+		if (is_for(cl, id) && !is_void(c, cl) && !is_of(cl, self) &&
+		    n++ < max)
+			describe(c, cl->job, cl->gen, &list[n - 1]);
+		link = atomic_load(&cl->next);
+	}
+	return n;
+}
+
+/* The same after n, of those at large. One of them may be listed twice. */
+static unsigned
+list_at_large(const struct spw_claims *c, const struct chain *chain,
+	      const struct self *self, struct spw_claimant *list, unsigned max,
+	      unsigned n)
+{
+	for (uint32_t w = 0; w < JOBS / 64; w++) {
+		uint64_t set = others_at_large(c, chain, self, w);
+
+		for (; set; set &= set - 1) {
+			uint32_t no = w * 64 +
+				      (uint32_t)__builtin_ctzll(set);
+
+			if (n++ < max)
+				describe(c, no,
+					 atomic_load(&c->at->jobs[no].gen),
+					 &list[n - 1]);
+		}
+	}
+	return n;
 }
 
 unsigned
@@ -714,60 +918,58 @@ spw_claim_others(struct spw_claims *c, const struct spw_map *map,
 {
 	struct self self = map ? self_of(map) : (struct self){ JOBS, 0 };
 	struct chain chain;
-	unsigned n = 0;
-	uint32_t link;
+	unsigned n;
 
-	if (open_chain(c, id, &chain) < 0)
-		return 0;
-	link = atomic_load(chain.head);
-	for (uint32_t i = chain.ready; i && link - 1 < chain.ready; i--) {
-		const struct claim *cl = &chain.claims[link - 1];
-
-		if (is_for(cl, id) && !is_void(c, cl) && !is_of(cl, &self) &&
-		    n++ < max)
-			describe(c, cl, &list[n - 1]);
-		link = atomic_load(&cl->next);
-	}
-	give(&chain.stripe->lock);
-	return n;
+	do {
+		if (open_chain(c, &self, id, PATIENCE_MS, &chain) < 0)
+			return 0;
+		n = list_chain(c, &chain, &self, id, list, max);
+	} while (!close_chain(&chain));
+	return list_at_large(c, &chain, &self, list, max, n);
 }
 
 void
 spw_claim_void(struct spw_claims *c, const struct spw_claimant *who,
 	       const struct spw_file_id *id)
 {
-	struct job *job = &c->at->jobs[who->job];
+	const struct self its = { who->job, who->gen };
 	struct chain chain;
 
-	if (take(&c->at->lock) < 0)
+	end_job(c, &its);
+	if (open_chain(c, NULL, id, DROP_MS, &chain) < 0)
 		return;
-	if (atomic_load(&job->gen) == who->gen)
-		end_job(c, job);
-	give(&c->at->lock);
-	if (open_chain(c, id, &chain) < 0)
-		return;
-	weed(c, &chain, chain.head, NULL, NULL);
-	give(&chain.stripe->lock);
+	if (chain.locked)
+		weed(c, &chain, chain.head, NULL, NULL);
+	(void)close_chain(&chain);
+}
+
+/* Who enters a job looks whether the table is gone afterwards, and so do we
+ * whether there are jobs: one of us sees the other. */
+static void
+remove_unused_table(struct spw_claims *c)
+{
+	uint32_t no = 0;
+
+	while (!is_in_use(c) &&
+	       atomic_compare_exchange_strong(&c->at->gone, &no, 1)) {
+		if (!is_in_use(c)) {
+			(void)spw_sys_unlink(c->path);	/* deleted is as good */
+			return;
+		}
+		atomic_store(&c->at->gone, 0);
+	}
 }
 
 void
 spw_claims_part(struct spw_map *map)
 {
 	struct spw_claims *c = table_of(map);
-	int job;
+	struct self self;
 
-	if (!c || take(&c->at->lock) < 0)
+	if (!c)
 		return;
-	job = find_entry(c, map);
-	if (job >= 0)
-		end_job(c, &c->at->jobs[job]);
+	if (find_entry(c, map, &self))
+		end_job(c, &self);
 	forget_gone(c);
-	job = 0;
-	while (job < JOBS && !(atomic_load(&c->at->jobs[job].gen) & 1))
-		job++;
-	if (job == JOBS && !atomic_load(&c->at->gone)) {
-		atomic_store(&c->at->gone, 1);
-		(void)spw_sys_unlink(c->path);	/* deleted is as good */
-	}
-	give(&c->at->lock);
+	remove_unused_table(c);
 }

@@ -10,13 +10,19 @@
 #include "shm/lock.h"
 
 static uint32_t
-bucket_of(const struct spw_map *map, const struct spw_file_id *id)
+hash(const struct spw_file_id *id)
 {
 	uint64_t h = id->ino * 0x9e3779b97f4a7c15ull ^ id->dev;
 
 	h ^= h >> 32;
 	h *= 0xbf58476d1ce4e5b9ull;
-	return (uint32_t)(h >> 32) & map->fbucket_mask;
+	return (uint32_t)(h >> 32);
+}
+
+static uint32_t
+bucket_of(const struct spw_map *map, const struct spw_file_id *id)
+{
+	return hash(id) & map->fbucket_mask;
 }
 
 static struct spw_lock *
@@ -76,7 +82,7 @@ fill(struct spw_file *f, const struct spw_file_seen *seen)
 	f->ino = seen->id.ino;
 	f->btime = seen->btime;
 	f->size = seen->size;
-	f->wtime = f->home_mtime = seen->mtime;
+	spw_file_take_times(f, seen->mtime, seen->ctime);
 	f->path_len = (uint32_t)strlen(seen->path);
 	memcpy(f->path, seen->path, f->path_len + 1);
 	f->holder_pid = seen->pid;
@@ -93,19 +99,43 @@ look_again(struct spw_file *f, int fd)
 	if (spw_sys_fstat(fd, &st) < 0)
 		return;
 	atomic_store(&f->size, (uint64_t)st.st_size);
-	atomic_store(&f->home_mtime, spw_nanoseconds(&st.st_mtim));
-	atomic_store(&f->wtime, spw_nanoseconds(&st.st_mtim));
+	spw_file_take_times(f, spw_nanoseconds(&st.st_mtim),
+			    spw_nanoseconds(&st.st_ctim));
+}
+
+/* Somebody has the file open whom no record knows: the kernel serves him, and
+ * so everybody, for nobody will tell when he closes it. */
+static bool
+is_outcast(const struct spw_map *map, const struct spw_file_id *id)
+{
+	uint32_t bit = hash(id) % SPW_SEG_OUTCASTS;
+
+	return atomic_load(&map->seg->outcasts[bit / 64]) >> bit % 64 & 1;
+}
+
+static void
+cast_out(struct spw_map *map, const struct spw_file_id *id)
+{
+	uint32_t bit = hash(id) % SPW_SEG_OUTCASTS;
+
+	atomic_fetch_or(&map->seg->outcasts[bit / 64], 1ull << bit % 64);
 }
 
 /* Sets who serves the file, and says whether that is contested. */
 static int
-begin(struct spw_file *f, const struct spw_file_seen *seen, int claimed)
+begin(struct spw_map *map, struct spw_file *f,
+      const struct spw_file_seen *seen, int claimed)
 {
+	bool contested = claimed == SPW_CLAIM_CONTESTED;
+
 	if (claimed == SPW_CLAIM_STALE)
 		look_again(f, seen->fd);
-	atomic_store(&f->bypass, claimed == SPW_CLAIM_CONTESTED
-		     ? SPW_BYPASS_OTHER_JOB : SPW_BYPASS_NONE);
-	return claimed == SPW_CLAIM_CONTESTED;
+	atomic_store(&f->bypass, contested ? SPW_BYPASS_OTHER_JOB
+					   : SPW_BYPASS_NONE);
+	if (!contested && is_outcast(map, &seen->id))
+		spw_file_bypass(map, (uint32_t)(f - map->files),
+				SPW_BYPASS_NO_ROOM);
+	return contested;
 }
 
 /* With no record to tell the size, the kernel's counts; but not one from
@@ -137,7 +167,7 @@ add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
 	}
 	SPW_FAILPOINT("file-claimed");
 	fill(&map->files[file], seen);
-	claimed = begin(&map->files[file], seen, claimed);
+	claimed = begin(map, &map->files[file], seen, claimed);
 	atomic_store(&map->files[file].next,
 		     atomic_load(&map->fbuckets[bucket]));
 	SPW_FAILPOINT("file-link");
@@ -168,10 +198,11 @@ reopen(struct spw_me *me, struct spw_file *f, const struct spw_file_seen *seen)
 	if (claimed < 0)
 		return 0;
 	atomic_store(&f->size, seen->size);
-	atomic_store(&f->home_mtime, seen->mtime);
-	atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_VISITED);
+	spw_file_take_times(f, seen->mtime, seen->ctime);
+	atomic_fetch_and(&f->flags,
+			 ~(uint32_t)(SPW_FILE_VISITED | SPW_FILE_TIMES));
 	spw_file_flag(f, SPW_FILE_TOUCHED);
-	return begin(f, seen, claimed);
+	return begin(me->map, f, seen, claimed);
 }
 
 /* Inode numbers come back soon after a file is gone. The record is that of
@@ -238,7 +269,8 @@ spw_file_return(struct spw_me *me, uint32_t file, int fd)
 	spw_lock(me, SPW_LOCK_FBUCKET, lock);
 	ours = atomic_load(&f->opens) == 1 &&
 	       atomic_load(&f->bypass) == SPW_BYPASS_OTHER_JOB &&
-	       !(atomic_load(&f->flags) & SPW_FILE_VISITED);
+	       !(atomic_load(&f->flags) & SPW_FILE_VISITED) &&
+	       !is_outcast(me->map, &id);
 	if (ours) {
 		look_again(f, fd);
 		spw_file_flag(f, SPW_FILE_TOUCHED);
@@ -267,9 +299,9 @@ unlink_file(struct spw_me *me, uint32_t bucket, uint32_t file)
 	}
 }
 
-int
-spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
-	      uint32_t *ret_file)
+static int
+find_or_add(struct spw_me *me, const struct spw_file_seen *seen,
+	    uint32_t *ret_file)
 {
 	uint32_t bucket = bucket_of(me->map, &seen->id);
 	struct spw_lock *lock = lock_of(me->map, bucket);
@@ -312,6 +344,19 @@ spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 	if (r >= 0)
 		*ret_file = file;
 	return r;
+}
+
+int
+spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
+	      uint32_t *ret_file)
+{
+	int r = find_or_add(me, seen, ret_file);
+
+	if (r != -ENOSPC && r != -ENAMETOOLONG)
+		return r;
+	/* Who opens it from now on finds this; somebody may have before. */
+	cast_out(me->map, &seen->id);
+	return find_or_add(me, seen, ret_file);
 }
 
 /* Under the bucket's lock nobody can open it meanwhile. */

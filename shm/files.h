@@ -13,7 +13,7 @@ struct spw_file_id {
 /* A file as the kernel shows it at open. */
 struct spw_file_seen {
 	struct spw_file_id id;
-	int64_t btime, mtime;		/* ns; btime 0: unknown */
+	int64_t btime, mtime, ctime;	/* ns; btime 0: unknown */
 	uint64_t size;
 	uint32_t dropped;		/* of claims.h, before the look */
 	uint32_t parted;		/* seg.parted, read before the rest */
@@ -33,9 +33,9 @@ bool spw_file_is_known(struct spw_map *map, const struct spw_file_seen *seen);
 /* Finds or makes the record and counts one more description open on it.
  * 1: other jobs claim the file too, and the kernel serves it until they have
  * left it and spw_file_return says so. -ENOSPC: no record or claim free.
- * -ENAMETOOLONG: the path does not fit. -ESTALE: the file may have changed
- * through us after it was seen, look again. -ESHUTDOWN: the segment is
- * closed. */
+ * -ENAMETOOLONG: the path does not fit. After these two the kernel serves all
+ * who open it later. -ESTALE: the file may have changed through us after it was
+ * seen, look again. -ESHUTDOWN: the segment is closed. */
 int spw_file_open(struct spw_me *me, const struct spw_file_seen *seen,
 		  uint32_t *ret_file);
 
@@ -119,15 +119,6 @@ spw_file_note_low(struct spw_file *f, uint64_t size)
 		;
 }
 
-/* A ctime that our own drain caused is nobody's business. */
-static inline bool
-spw_file_is_drained_at(const struct spw_file *f, int64_t ctime)
-{
-	int64_t ours = atomic_load(&f->home_ctime);
-
-	return ours == ctime || ours == SPW_CTIME_MOVES;
-}
-
 /* The kernel's ctime after a change by the program. Our drain may have moved
  * it on in between: then it is a moment late, and not lost. */
 static inline void
@@ -148,6 +139,43 @@ spw_file_note_ctime(struct spw_file *f, int64_t ctime)
 {
 	if (ctime != atomic_load(&f->home_ctime))
 		spw_file_move_ctime(f, ctime);
+}
+
+/* wtime is about to have this time, from utimens or from home. */
+static inline void
+spw_file_note_set(struct spw_file *f, int64_t when)
+{
+	atomic_store(&f->set_before, atomic_load(&f->set_mtime));
+	atomic_store(&f->set_mtime, when);
+}
+
+/* What home has now counts. */
+static inline void
+spw_file_take_times(struct spw_file *f, int64_t mtime, int64_t ctime)
+{
+	atomic_store(&f->home_mtime, mtime);
+	spw_file_move_ctime(f, ctime);
+	spw_file_note_set(f, mtime);
+	atomic_store(&f->wtime, mtime);
+}
+
+/* Whether this, found in wtime, is not from a write through us. */
+static inline bool
+spw_file_was_set_to(const struct spw_file *f, int64_t wtime)
+{
+	return wtime == atomic_load(&f->set_mtime) ||
+	       wtime == atomic_load(&f->set_before);
+}
+
+/* The ctime as far as we know of changes by the program. What overwrites the
+ * time of a write in wtime has put it into set_ctime before. */
+static inline int64_t
+spw_file_changed_at(const struct spw_file *f)
+{
+	int64_t wtime = atomic_load(&f->wtime);
+	int64_t set = atomic_load(&f->set_ctime);
+
+	return spw_file_was_set_to(f, wtime) ? set : SPW_MAX(wtime, set);
 }
 
 static inline void

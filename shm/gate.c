@@ -7,6 +7,7 @@
 #include "shm/below.h"
 #include "shm/blocks.h"
 #include "shm/failpoint.h"
+#include "shm/glance.h"
 #include "shm/mask.h"
 #include "shm/ranges.h"
 
@@ -172,9 +173,13 @@ put_question(struct spw_map *map, uint32_t file, const struct question *q)
 	spw_gate_hurry(map);
 }
 
+/* Who does not have the file open may find its record given to another: then it
+ * was answered, for the record went when all was home. */
 static int
 ask(struct spw_map *map, uint32_t file, const struct question *q)
 {
+	const struct spw_file *f = &map->files[file];
+	uint32_t gen = spw_glance32(&f->gen);
 	uint32_t ticket = atomic_fetch_add(q->asked, 1) + 1;
 	int64_t looked = spw_now_ms();
 
@@ -187,7 +192,8 @@ ask(struct spw_map *map, uint32_t file, const struct question *q)
 		uint32_t answers = atomic_load(q->answers);
 		int r;
 
-		if ((int32_t)(atomic_load(q->done) - ticket) >= 0)
+		if ((int32_t)(atomic_load(q->done) - ticket) >= 0 ||
+		    spw_glance32(&f->gen) != gen)
 			return 0;
 		spw_sys_futex_wait_for(q->answers, answers, q->wake_bits,
 				       spw_now_ms() + LOOK_MS);

@@ -8,6 +8,7 @@
 #include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/lock.h"
+#include "shm/stamp.h"
 #include "shm/used.h"
 
 uint32_t
@@ -183,7 +184,7 @@ finish_write(struct spw_map *map, struct spw_lane *dead)
 
 	if (file >= map->counts[SPW_POOL_FILES] || atomic_load(&f->bypass))
 		return;
-	atomic_store(&f->wtime, spw_file_time());
+	spw_stamp_put(f, spw_stamp(map, f));
 	spw_file_flag(f, SPW_FILE_UNSETTLED | SPW_FILE_DIRTIED |
 		      SPW_FILE_TIMES);
 }
@@ -344,14 +345,14 @@ claim_free(struct spw_map *map, uint32_t no, uint32_t proc,
 
 /* Adopting needs a lane. With all others taken, lane 0, which is kept for
  * this, serves whoever locks its beacon; it counts as used meanwhile, so that
- * it is adopted in its turn. */
+ * it is adopted in its turn. Nobody waits for it: who has it may be stopped. */
 static uint32_t
 adopt_through_lane_0(struct spw_map *map)
 {
 	struct spw_lane *lane = &map->lanes[0];
 	struct spw_me me;
 	uint32_t n;
-	int r = pthread_mutex_lock(&lane->beacon);
+	int r = pthread_mutex_trylock(&lane->beacon);
 
 	if (r != 0 && r != EOWNERDEAD)
 		return 0;

@@ -118,7 +118,7 @@
 #include <stdint.h>
 
 #define SPW_MAGIC	0x3179617770737053ull	/* "Spspway1", little endian */
-#define SPW_VERSION	8u
+#define SPW_VERSION	9u
 
 #define SPW_BLOCK_SHIFT	12
 #define SPW_BLOCK_SIZE	(1u << SPW_BLOCK_SHIFT)
@@ -135,6 +135,7 @@
 #define SPW_SEG_SEED	1024			/* path of the seed, with NUL */
 #define SPW_SEG_LEVELS	16			/* tiers below memory */
 #define SPW_SEG_LOSSES	32			/* that are told one by one */
+#define SPW_SEG_OUTCASTS 32768			/* hashes of files, as bits */
 #define SPW_LOSS_WHERE	224
 #define SPW_SEG_CAUTION	216			/* fills a level to 256 bytes */
 
@@ -334,7 +335,8 @@ struct spw_file {
 	_Atomic int64_t home_ctime;	/* ctime that our drain caused, or
 					 * SPW_CTIME_MOVES while it does */
 	_Atomic int64_t home_mtime;	/* mtime last seen or set at home */
-	_Atomic int64_t set_mtime;	/* wtime as utimens left it */
+	_Atomic int64_t set_mtime;	/* wtime as utimens or home had it, */
+	_Atomic int64_t set_before;	/* and as they had it before */
 	_Atomic int64_t set_ctime;	/* last change that was not a write */
 	_Atomic int64_t err_wtime;	/* wtime at the last failure */
 	_Atomic uint64_t cut;		/* truncation under way: size + 1 */
@@ -356,7 +358,7 @@ struct spw_file {
 					 * last object; 0: it was not */
 	_Atomic int32_t sync_err;	/* negative errno; ask home then */
 	_Atomic uint32_t keep;		/* enum spw_keep */
-	uint8_t pad[32];
+	uint8_t pad[24];
 	char path[SPW_FILE_PATH];
 };
 static_assert(sizeof(struct spw_file) == 1024, "stored in the segment");
@@ -504,6 +506,7 @@ struct spw_seg {
 	_Atomic uint64_t indexed;	/* parts of the buckets with memory */
 	_Atomic uint64_t findexed;	/* the same of the fbuckets */
 	_Atomic int64_t latest;		/* stamp of a file: see stamp.h */
+	_Atomic uint32_t removing;	/* somebody may be: see proc.c */
 	_Alignas(64) struct spw_pool pools[SPW_POOL_COUNT];
 
 	_Alignas(64) _Atomic uint32_t wake;	/* enum spw_drainer_state */
@@ -518,8 +521,8 @@ struct spw_seg {
 	_Atomic uint32_t closing;	/* the run is over: drain at once */
 	_Atomic uint32_t settled;	/* bumped before files count as home */
 	_Atomic uint32_t closed;	/* no file is managed any more */
-	_Atomic uint32_t claims_job;	/* entry + 1 in the table of claims */
-	_Atomic uint32_t claims_gen;	/* and the generation it has there */
+	_Atomic uint64_t claims;	/* entry + 1 in the table of claims, and
+					 * above it the generation there */
 	_Atomic uint32_t parted;	/* bumped before changed files are the
 					 * kernel's alone again */
 	_Atomic uint32_t wants;		/* bumped with every want */
@@ -550,6 +553,9 @@ struct spw_seg {
 	/* In the order of fixed.tiers, memory left out; for those who look. */
 	struct spw_seg_level levels[SPW_SEG_LEVELS];
 	struct spw_loss losses[SPW_SEG_LOSSES];	/* the drainer's to write */
+	/* Files that somebody opened while there was no record for them: a bit
+	 * for all with the same hash, and for good. */
+	_Atomic uint64_t outcasts[SPW_SEG_OUTCASTS / 64];
 };
 
 enum spw_drainer_host {
@@ -561,7 +567,7 @@ enum spw_drainer_host {
  * locks, which the kernel holds until the last I/O of a dead owner is over). */
 #define SPW_LOCK_BYTE_DRAINER	0
 #define SPW_LOCK_BYTE_GROW	1	/* see begin_growth in seg.c */
-#define SPW_LOCK_BYTE_JOIN	2	/* joining and removing it */
+#define SPW_LOCK_BYTE_JOIN	2	/* removing it, see proc.c */
 
 /* Owner words of pool items. */
 #define SPW_FREE	0u

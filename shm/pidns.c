@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 
@@ -22,6 +23,16 @@ struct entry {				/* as getdents64 has it */
 	char name[];
 };
 
+static uint64_t
+number_at(const char *p)
+{
+	uint64_t value = 0;
+
+	while (*p >= '0' && *p <= '9')
+		value = value * 10 + (uint64_t)(*p++ - '0');
+	return value;
+}
+
 /* The inode of the namespace that a link in /proc names, as in pid:[123]; or
  * a negative errno. It is not followed: where a tracer gives a program another
  * root and walks its paths, as proot does, that leads nowhere. */
@@ -29,7 +40,6 @@ static int64_t
 namespace_at(const char *link)
 {
 	char text[64], *p;
-	int64_t ino = 0;
 	long n = spw_syscall(SYS_readlinkat, AT_FDCWD, (long)link, (long)text,
 			     sizeof(text) - 1, 0, 0);
 
@@ -37,11 +47,7 @@ namespace_at(const char *link)
 		return n;
 	text[n] = '\0';
 	p = strchr(text, '[');
-	if (!p)
-		return -ENOENT;
-	while (*++p >= '0' && *p <= '9')
-		ino = ino * 10 + (*p - '0');
-	return ino;
+	return p ? (int64_t)number_at(p + 1) : -ENOENT;
 }
 
 /* 0: not to be told. */
@@ -131,6 +137,13 @@ may_be_below(const char *pid)
 	return !p || strcspn(p + 8, "\t") < strcspn(p + 8, "\n");
 }
 
+/* A zombie is in its namespace until somebody waits for it. */
+static bool
+is_zombie(const char *pid)
+{
+	return !spw_proc_start_time((uint32_t)number_at(pid));
+}
+
 static bool
 may_be_in(const char *pid, uint64_t ns)
 {
@@ -142,7 +155,7 @@ may_be_in(const char *pid, uint64_t ns)
 	spw_text_fmt(&t, "/proc/%s/ns/pid", pid);
 	its = namespace_at(path);
 	if (its >= 0)
-		return (uint64_t)its == ns;
+		return (uint64_t)its == ns && !is_zombie(pid);
 	return its != -ENOENT && its != -ESRCH && may_be_below(pid);
 }
 

@@ -18,8 +18,8 @@ bool spw_mntns_differs(uint32_t pid);
 /* Whether /proc shows the pids that processes of our namespace know. */
 bool spw_pidns_is_shown(void);
 
-/* True if no process is left in it. Only the first namespace of a node sees
- * all the others: elsewhere, or in doubt, it is false. */
+/* True if no process is left in it but zombies. Only the first namespace of a
+ * node sees all the others: elsewhere, or in doubt, it is false. */
 bool spw_pidns_has_ended(uint64_t ns);
 
 #endif

@@ -2,6 +2,12 @@
 /* proc.c -- process records; a pid counts only with its start time */
 
 /*
+ * A segment is removed by who has its lock (SPW_LOCK_BYTE_JOIN), says so in
+ * seg.removing, and finds no record of anybody else afterwards. Who joins makes
+ * his record and looks at that word afterwards: one of the two sees the other.
+ * So nobody who joins waits for another who does, and may be stopped; only for
+ * who may be about to remove it, and not for ever.
+ *
  * A robust mutex would die with the thread that took it, so a process is
  * known by pid, start time and pid namespace. Pids of another namespace mean
  * nothing to us: there a process lives until the namespace ends. A record
@@ -15,6 +21,7 @@
 
 #include <errno.h>
 
+#include "shm/failpoint.h"
 #include "shm/files.h"
 #include "shm/lane.h"
 #include "shm/pidns.h"
@@ -24,7 +31,10 @@
 
 #define EMBRYO 0x80000000u
 
-enum { BIRTH_MS = 5000 };
+enum {
+	BIRTH_MS = 5000,
+	JOIN_MS = 10000, REMOVE_MS = 1000, LOOK_US = 500,
+};
 
 /* A number of /proc/PID/stat; p is at the end of field 2. */
 static uint64_t
@@ -131,15 +141,80 @@ spw_proc_claim(struct spw_map *map, uint32_t *ret_proc)
 	return claim_as(map, (uint32_t)spw_sys_getpid(), ret_proc);
 }
 
+/* The lock, if it is to be had before long. */
+static int
+lock_soon(const struct spw_map *map, int64_t ms)
+{
+	int64_t until = spw_now_ms() + ms;
+	int fd;
+
+	while ((fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN)) == -EAGAIN &&
+	       spw_now_ms() < until)
+		spw_sys_sleep_us(LOOK_US);
+	return fd == -ENOENT ? -ESTALE : fd;
+}
+
+int
+spw_proc_shut_out(struct spw_map *map)
+{
+	int fd = lock_soon(map, REMOVE_MS);
+
+	if (fd >= 0)
+		atomic_store(&map->seg->removing, 1);
+	return fd;
+}
+
+void
+spw_proc_let_in(struct spw_map *map, int fd)
+{
+	atomic_store(&map->seg->removing, 0);
+	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_JOIN);
+}
+
+static int
+is_linked(const struct spw_map *map)
+{
+	struct stat st;
+	int r = spw_sys_fstatat(AT_FDCWD, map->path, &st, AT_SYMLINK_NOFOLLOW);
+
+	if (r < 0)
+		return r == -ENOENT ? -ESTALE : r;
+	return spw_seg_is(map, &st) ? 0 : -ESTALE;
+}
+
+/* Whether it stays, for one whose record is there. */
+static int
+await_decision(struct spw_map *map)
+{
+	int fd;
+
+	if (atomic_load(&map->seg->removing)) {
+		fd = lock_soon(map, JOIN_MS);
+		if (fd < 0)
+			return fd == -EAGAIN ? -EBUSY : fd;
+		spw_proc_let_in(map, fd);	/* he may have died */
+	}
+	return is_linked(map);
+}
+
+void
+spw_proc_disown(struct spw_map *map, uint32_t proc)
+{
+	atomic_store(&map->procs[proc].start, 0);
+	atomic_store(&map->procs[proc].pid, 0);
+}
+
 int
 spw_proc_join(struct spw_map *map, uint32_t *ret_proc)
 {
-	int r, fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true);
+	int r = spw_proc_claim(map, ret_proc);
 
-	if (fd < 0)
-		return fd == -ENOENT ? -ESTALE : fd;
-	r = spw_proc_claim(map, ret_proc);
-	spw_sys_close(fd);
+	if (r < 0)
+		return r;
+	SPW_FAILPOINT("proc-joining");
+	r = await_decision(map);
+	if (r < 0)
+		spw_proc_disown(map, *ret_proc);
 	return r;
 }
 
@@ -346,6 +421,23 @@ spw_proc_is_alive(const struct spw_map *map, uint32_t proc)
 	return lives(map, proc, &populated);
 }
 
+/* A child in the making carries a mark beside the number. */
+static bool
+is_of(const struct spw_proc *p, uint32_t pid)
+{
+	return atomic_load(&p->pid) == pid && p->pidns == spw_pidns_own();
+}
+
+void
+spw_proc_leave(const struct spw_map *map, uint32_t pid)
+{
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_PROCS);
+
+	for (uint32_t i = 0; i < ready; i++)
+		if (is_of(&map->procs[i], pid))
+			atomic_store(&map->procs[i].leaving, 1);
+}
+
 bool
 spw_proc_any_other(const struct spw_map *map, uint32_t pid)
 {
@@ -353,10 +445,8 @@ spw_proc_any_other(const struct spw_map *map, uint32_t pid)
 
 	for (uint32_t i = 0; i < ready; i++) {
 		const struct spw_proc *p = &map->procs[i];
-		uint32_t who = atomic_load(&p->pid);
 
-		/* A child in the making carries a mark beside the number. */
-		if (who && !(who == pid && p->pidns == spw_pidns_own()) &&
+		if (atomic_load(&p->pid) && !is_of(p, pid) &&
 		    !(pid && atomic_load(&p->leaving)) &&
 		    spw_proc_is_alive(map, i))
 			return true;

@@ -9,8 +9,17 @@
 int spw_proc_claim(struct spw_map *map, uint32_t *ret_proc);
 
 /* The same, unless the segment was removed meanwhile: -ESTALE, attach anew.
- * Who removes one holds the same lock and looks for records first. */
+ * -EBUSY: somebody may be removing it, and does not come to an end. */
 int spw_proc_join(struct spw_map *map, uint32_t *ret_proc);
+
+/* Of one that has no descriptors, so that there is nothing to give back. */
+void spw_proc_disown(struct spw_map *map, uint32_t proc);
+
+/* Before the segment is removed: who joins from now on waits, or is seen among
+ * the records. A descriptor, or -EAGAIN: another one is at it; -ESTALE: it is
+ * gone. spw_proc_let_in ends it, also if it was removed. */
+int spw_proc_shut_out(struct spw_map *map);
+void spw_proc_let_in(struct spw_map *map, int fd);
 
 /* A copy of proc's fd map for a child to be, references counted. The child
  * makes it its own with spw_proc_settle_in. -EAGAIN. */
@@ -41,6 +50,9 @@ bool spw_proc_is_alive(const struct spw_map *map, uint32_t proc);
 /* Whether a process other than pid, of this namespace, lives and is not about
  * to end; with 0 anybody that lives. */
 bool spw_proc_any_other(const struct spw_map *map, uint32_t pid);
+
+/* That process is about to end. Each image it was may have a record. */
+void spw_proc_leave(const struct spw_map *map, uint32_t pid);
 
 /* Releases the records of dead processes; returns how many still live.
  * For the drainer alone. */

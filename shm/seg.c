@@ -339,17 +339,35 @@ map_file(int fd, uint64_t size, char **ret_base)
 	return *ret_base ? 0 : -ENOMEM;
 }
 
+/* A beacon may be in use already, if somebody else has made it (begin_growth):
+ * only what tells its kind is written, which does not change. The rest of one
+ * that nobody has locked is 0, as fresh memory is. */
+static void
+init_beacon(pthread_mutex_t *beacon, const pthread_mutex_t *fresh)
+{
+	_Atomic uint32_t *to = (_Atomic uint32_t *)beacon;
+	uint32_t words[sizeof(*fresh) / sizeof(uint32_t)];
+
+	memcpy(words, fresh, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (words[i])
+			atomic_store(&to[i], words[i]);
+}
+
 static void
 init_lanes(struct spw_map *map, uint32_t from, uint32_t to)
 {
 	pthread_mutexattr_t attr;
+	pthread_mutex_t fresh;
 
+	memset(&fresh, 0, sizeof(fresh));
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	for (uint32_t i = from; i < to; i++)
-		pthread_mutex_init(&map->lanes[i].beacon, &attr);
+	pthread_mutex_init(&fresh, &attr);
 	pthread_mutexattr_destroy(&attr);
+	for (uint32_t i = from; i < to; i++)
+		init_beacon(&map->lanes[i].beacon, &fresh);
 }
 
 static int
@@ -421,7 +439,7 @@ open_again(const struct spw_map *map)
 }
 
 int
-spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
+spw_seg_lock_byte(const struct spw_map *map, int byte)
 {
 	struct flock lock = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte,
@@ -431,7 +449,7 @@ spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait)
 
 	if (fd < 0)
 		return fd;
-	r = spw_sys_fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, (long)&lock);
+	r = spw_sys_fcntl(fd, F_OFD_SETLK, (long)&lock);
 	if (r < 0) {
 		spw_sys_close(fd);
 		return r == -EACCES ? -EAGAIN : r;
@@ -580,23 +598,21 @@ next_step(const struct spw_map *map, enum spw_pool_id pool, uint32_t ready)
 
 /* Locked by us, so that not all who need more do the same at once. Who has it
  * may be stopped, and everybody needs more: after a while we do it as well. A
- * bit that is set once more costs its finder an attempt. Only a lane cannot be
- * made twice. A handler that ran meanwhile is no reason to give up. */
+ * bit that is set once more costs its finder an attempt. A handler that ran
+ * meanwhile is no reason to give up. */
 static int
-begin_growth(const struct spw_map *map, enum spw_pool_id pool)
+begin_growth(const struct spw_map *map)
 {
 	int64_t until = spw_now_ms() + GROW_PATIENCE_MS;
-	bool once = pool == SPW_POOL_LANES;
 	int fd;
 
 	for (;;) {
-		fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_GROW, once);
+		fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_GROW);
 		if (fd != -EINTR && fd != -EAGAIN)
 			return fd;
-		if (!once && spw_now_ms() > until)
+		if (spw_now_ms() > until)
 			return open_again(map);
-		if (!once)
-			spw_sys_sleep_us(GROW_LOOK_US);
+		spw_sys_sleep_us(GROW_LOOK_US);
 	}
 }
 
@@ -618,7 +634,7 @@ grow(void *arg)
 
 	if (had >= count)
 		return -ENOSPC;
-	fd = begin_growth(map, pool);
+	fd = begin_growth(map);
 	if (fd < 0)
 		return fd;
 	ready = atomic_load(&map->seg->pools[pool].ready);

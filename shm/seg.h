@@ -143,8 +143,8 @@ void spw_seg_meet_slots(struct spw_map *map, uint32_t slot);
 
 /* Locks one SPW_LOCK_BYTE_ of the segment through a description of its own;
  * the lock lives as long as that. Returns the fd, -EAGAIN when another has
- * it and wait is false. */
-int spw_seg_lock_byte(const struct spw_map *map, int byte, bool wait);
+ * it: he may be stopped, so nobody waits in the kernel. */
+int spw_seg_lock_byte(const struct spw_map *map, int byte);
 
 /* Closing alone is not enough: a child forked meanwhile has the descriptor,
  * and with it the lock. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include "shm/files.h"
 #include "shm/sys.h"
 
 /* How far the coarse clock may be behind, at 100 ticks a second, and some
@@ -101,8 +102,6 @@ spw_stamp_slow(struct spw_map *map, struct spw_file *f, int64_t now)
 	      SPW_FILE_SEEN))
 		return stamp;
 	was = atomic_load(&f->wtime);
-	if (is_just_ahead(was, stamp))
-		stamp = was;
 	if (is_exact() && (stamp == was || stamp == latest)) {
 		stamp = ask_for_later(map, stamp, now);
 		advance(map, stamp, now);
@@ -111,12 +110,23 @@ spw_stamp_slow(struct spw_map *map, struct spw_file *f, int64_t now)
 }
 
 void
-spw_stamp_saw(struct spw_map *map, int64_t when)
+spw_stamp_put_slow(struct spw_file *f, int64_t stamp)
+{
+	int64_t was = atomic_load(&f->wtime);
+
+	while (was != stamp &&
+	       (!is_just_ahead(was, stamp) || spw_file_was_set_to(f, was)) &&
+	       !atomic_compare_exchange_weak(&f->wtime, &was, stamp))
+		;
+}
+
+void
+spw_stamp_saw(struct spw_map *map, int64_t ctime)
 {
 	int64_t now = spw_file_time();
 
-	if (when == now || is_just_ahead(when, now))
-		advance(map, when, now);
+	if (ctime == now || is_just_ahead(ctime, now))
+		advance(map, ctime, now);
 }
 
 void

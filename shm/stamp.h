@@ -31,8 +31,19 @@ spw_stamp(struct spw_map *map, struct spw_file *f)
 	return now;
 }
 
-/* The kernel gave some file this time. */
-void spw_stamp_saw(struct spw_map *map, int64_t when);
+/* The write leaves its time, unless another has left a later one. */
+void spw_stamp_put_slow(struct spw_file *f, int64_t stamp);
+
+static inline void
+spw_stamp_put(struct spw_file *f, int64_t stamp)
+{
+	if (SPW_UNLIKELY(atomic_load_explicit(&f->wtime,
+					      memory_order_relaxed) != stamp))
+		spw_stamp_put_slow(f, stamp);
+}
+
+/* The kernel gave some file this ctime; its mtime may be anything. */
+void spw_stamp_saw(struct spw_map *map, int64_t ctime);
 
 /* The program looks at the times of f. */
 void spw_stamp_looked(struct spw_file *f);

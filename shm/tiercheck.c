@@ -216,6 +216,41 @@ spw_tierspec_try(const char *dir)
 	return fd < 0 ? fd : 0;
 }
 
+void
+spw_tierspec_blame_deaf(const struct spw_tierlist *list, unsigned i,
+			enum spw_severity severity, struct spw_diag *ret_diag)
+{
+	bool used = severity == SPW_ERROR;
+
+	spw_diag_begin(ret_diag, severity, used ? SPW_E111 : SPW_W117);
+	spw_diag_subject(ret_diag, "tier %s: %e",
+			 spw_tierspec_kind_name(list->tier[i].kind),
+			 spw_tierspec_place(list, &list->tier[i]));
+	spw_diag_cause(ret_diag, "%sdoes not answer: its file system stalls",
+		       used ? "" : "is not used: ");
+}
+
+unsigned
+spw_tierspec_sift(struct spw_tierlist *list,
+		  bool (*is_deaf)(const char *place),
+		  void (*tell)(void *arg, const struct spw_diag *d), void *arg)
+{
+	unsigned kept = 0, n = list->n;
+	struct spw_diag d;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (spw_tierspec_is_directory(list->tier[i].kind) &&
+		    is_deaf(spw_tierspec_place(list, &list->tier[i]))) {
+			spw_tierspec_blame_deaf(list, i, SPW_WARNING, &d);
+			tell(arg, &d);
+			continue;
+		}
+		list->tier[kept++] = list->tier[i];
+	}
+	list->n = kept;
+	return n - kept;
+}
+
 static int
 check_writable(struct check *c, const char *dir)
 {

@@ -131,6 +131,18 @@ int spw_tierspec_check(struct spw_tierlist *list,
 /* Whether files can be made in a directory; negative errno. */
 int spw_tierspec_try(const char *dir);
 
+/* Its place does not answer. As a warning: it is done without. */
+void spw_tierspec_blame_deaf(const struct spw_tierlist *list, unsigned i,
+			     enum spw_severity severity,
+			     struct spw_diag *ret_diag);
+
+/* Calls tell for each whose place is_deaf, and takes it off the list. How
+ * many. */
+unsigned spw_tierspec_sift(struct spw_tierlist *list,
+			   bool (*is_deaf)(const char *place),
+			   void (*tell)(void *arg, const struct spw_diag *d),
+			   void *arg);
+
 /* The tiers below memory in the same grammar, expanded and with capacities in
  * bytes: what parse reads back as the same list anywhere. -ENAMETOOLONG. */
 int spw_tierspec_write(const struct spw_tierlist *list, char *buf,

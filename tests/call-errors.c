@@ -366,6 +366,8 @@ names(void)
 	TELL(truncate("file", -1));
 	TELL(truncate("file", far));
 	TELL(stat("file", (struct stat *)kernel));
+	TELL(stat("file", (struct stat *)8));
+	TELL(stat("no-such-file", (struct stat *)8));
 	TELL(rename("file", "missing/file"));
 	TELL(rename("file", null));
 	TELL(unlink("."));

@@ -17,10 +17,29 @@ echo bytes >file
 for kind in nvme bb; do
 	echo 'stall=*' >>"$scratch/tier/.slowfs-control"
 	at_end ">'$scratch/tier/.slowfs-control'"
-	fails_with 125 timeout 30 "$spillway" run \
+	# A program runs without it, and commands that it calls do not wait.
+	timeout 40 "$spillway" run --tiers "ram@16M $kind:$tier@32M" -- \
+		sh -c 'echo more >>file; exec "$1" status' "$0" "$spillway" \
+		>"$scratch/out" 2>"$scratch/err" ||
+		fail "$kind: run ended with $?: $(cat "$scratch/err")"
+	[ "$(tail -n 1 file)" = more ] || fail "$kind: $(cat file)"
+	grep -q "$tier: is not used: does not answer: .*\[W117\]" \
+		"$scratch/err" || fail "$kind: $(cat "$scratch/err")"
+	grep -q "$tier: cannot look for shares: does not answer" \
+		"$scratch/err" || fail "$kind: $(cat "$scratch/err")"
+	# So does one that is preloaded by itself.
+	(
+		export SPILLWAY_JOB=bare-$kind SPILLWAY_INCLUDE=$PWD
+		export SPILLWAY_TIERS="ram@16M $kind:$tier@32M"
+		timeout 30 env LD_PRELOAD="$preload" sh -c 'echo bare >>file'
+		timeout 30 "$spillway" drain --wait || [ $? = 3 ]
+	) >"$scratch/out" 2>"$scratch/err" ||
+		fail "$kind, bare: ended with $?: $(cat "$scratch/err")"
+	grep -q "$tier: is not used: does not answer: .*\[W117\]" \
+		"$scratch/err" || fail "$kind, bare: $(cat "$scratch/err")"
+	[ "$(tail -n 1 file)" = bare ] || fail "$kind, bare: $(cat file)"
+	fails_with 125 timeout 30 "$spillway" run --strict \
 		--tiers "ram@16M $kind:$tier@32M" -- true 2>"$scratch/err"
-	grep -q "$tier: does not answer: .*\[E111\]" "$scratch/err" ||
-		fail "$kind: $(cat "$scratch/err")"
 	fails_with 2 timeout 30 "$spillway" stage in --job next \
 		--tiers "ram@16M $kind:$tier@32M" file 2>"$scratch/err"
 	grep -q "$tier: does not answer: .*\[E111\]" "$scratch/err" ||

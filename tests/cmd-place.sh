@@ -104,6 +104,20 @@ assert file["bypass"] == "exec" and file["size"] == 70000, file
 assert (part["offset"], part["length"], part["where"]) == (0, 70000, "home")
 CHECK
 
+# A file system that does not say what a file is, is not waited for.
+echo known >"$scratch/known"
+mkdir "$scratch/slow-back/deep"
+echo bytes >"$scratch/slow-back/deep/asked"
+"$top_builddir/tests/tier-steps" "set:$mount:stall-find=deep/asked"
+timeout -s KILL 30 "$spillway" place deep/asked "$scratch/known" \
+	>"$scratch/text" 2>"$scratch/said" || ended=$?
+"$top_builddir/tests/tier-steps" "set:$mount:stall-find="
+[ "${ended-0}" = 5 ] || fail "place of a stalled file: ${ended-0}"
+grep -q '^spillway: error: deep/asked: cannot be looked at: .* stalls' \
+	"$scratch/said" || fail "$(cat "$scratch/said")"
+grep -q '^.*/known: 6 B' "$scratch/text" || fail "the other is not shown"
+unset ended
+
 # A tier that stalls is not waited for: what else is known is shown.
 slow_mount_at stuck
 mkdir "$scratch/stuck/tier"

@@ -95,14 +95,22 @@ grep -q 'broken: damaged  *\[W161\]' err || fail "$(cat err)"
 grep -q '^broken  unreadable: damaged' out || fail "$(cat out)"
 "$spillway" run -- true 2>err
 grep -q 'broken.seg: damaged; left alone' err || fail "$(cat err)"
-# A living job is not recovered.
+# A living job is not recovered, and that is said.
 rm "$dir/broken.seg"
-"$spillway" run --job alive -- sh -c 'dd if=/dev/zero of=d count=1 status=none
-	"$0" status --json >status; "$0" recover -y alive 2>err; echo $? >rc' \
-	"$spillway"
-[ "$(cat rc)" = 1 ] || fail "recover of a living job: $(cat rc)"
+mkfifo written go
+"$spillway" run --job alive --drain-delay 60s -- sh -c '
+	dd if=/dev/zero of=d count=1 status=none
+	echo >written; read -r line <go' &
+read -r line <written
+"$spillway" recover -y >out
+grep -q '^segment alive: alive, 512 B in 1 file not home' out ||
+	fail "$(cat out)"
+fails_with 1 "$spillway" recover -y alive 2>err
 grep -q '\[E164\]' err || fail "$(cat err)"
+"$spillway" status --json >status
 grep -q '"state": "live"' status || fail "$(cat status)"
+echo >go
+wait $!
 
 # What takes longer is seen on a terminal while it goes on, and nowhere else.
 requires python3 --version

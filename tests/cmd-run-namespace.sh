@@ -35,3 +35,29 @@ for ((i = 0; i < 300; i++)); do
 done
 [ ! -e "$segment" ] || fail "the segment is there after its last process"
 echo late | cmp - g
+
+rm go
+mkfifo written go
+
+# Of one that was killed, nobody has waited yet for the first process: a zombie
+# keeps no segment either.
+SPILLWAY_JOB=killed SPILLWAY_DRAIN_DELAY=60s SPILLWAY_INCLUDE=$PWD \
+	unshare -rpf env LD_PRELOAD="$preload" sh -c '
+	exec 3>h; printf %01000d 0 >&3
+	read -r first rest </proc/self/stat; echo $first >written
+	read -r line <go' &
+unshare=$!
+at_end "kill -CONT $unshare 2>/dev/null"
+read -r first <written
+kill -STOP $unshare
+kill -KILL $first
+for ((i = 0; i < 300; i++)); do
+	! grep -q '^[0-9]* (.*) Z' /proc/$first/stat || break
+	sleep 0.1
+done
+"$spillway" recover -y killed >out 2>&1 || fail "$(cat out)"
+grep -qx 'killed: recovered 1 file, 1000 B, checksums ok' out ||
+	fail "$(cat out)"
+kill -CONT $unshare
+wait $unshare || :
+[ "$(stat -c %s h)" = 1000 ] || fail "was not recovered"

@@ -183,9 +183,17 @@ static void
 look(struct hand *h)
 {
 	static uint8_t seen[SIZE];
+	const struct note *n = h->n;
 	int64_t r = spw_cache_read(&h->me, &h->t, seen, SIZE, 0);
+	uint64_t at = 0;
 
-	CHECK(r == (int64_t)h->n->size && !memcmp(seen, h->n->now, (size_t)r));
+	while (r == (int64_t)n->size && at < n->size && seen[at] == n->now[at])
+		at++;
+	if (r != (int64_t)n->size || at < n->size)
+		printf("read %lld of %llu bytes; at %llu it is %u, not %u\n",
+		       (long long)r, (unsigned long long)n->size,
+		       (unsigned long long)at, seen[at], n->now[at]);
+	CHECK(r == (int64_t)n->size && at == n->size);
 }
 
 /* Home has it all, and home is safe: the kernel says so. */

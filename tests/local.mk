@@ -26,6 +26,7 @@ tests_units = \
 	tests/tier-pmem \
 	tests/unit-advisor \
 	tests/unit-analyze \
+	tests/unit-asked \
 	tests/unit-beside \
 	tests/unit-block-last \
 	tests/unit-cache-stress \
@@ -219,6 +220,10 @@ tests_unit_glance_SOURCES = \
 	tests/unit-glance.c \
 	tools/unhomed.c
 tests_unit_glance_LDADD = libback.la -lpthread
+tests_unit_asked_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-asked.c
 tests_unit_seen_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
@@ -462,6 +467,7 @@ tests_scripts = \
 	tests/twin-exec-thread.sh \
 	tests/twin-exec.sh \
 	tests/twin-fake-clock.sh \
+	tests/twin-family-thread.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
 	tests/twin-file-table.sh \
@@ -507,6 +513,7 @@ tests_scripts = \
 	tests/twin-threads.sh \
 	tests/twin-times-tools.sh \
 	tests/twin-time-order.sh \
+	tests/twin-time-random.sh \
 	tests/twin-times.sh \
 	tests/twin-traced.sh \
 	tests/twin-two-jobs.sh \
@@ -543,6 +550,7 @@ tests_helpers = \
 	tests/dead-writer \
 	tests/deny \
 	tests/exec-forms \
+	tests/family \
 	tests/fork-forms \
 	tests/home-errors \
 	tests/few-calls \
@@ -576,6 +584,7 @@ tests_helpers = \
 	tests/tier-steps \
 	tests/time-forms \
 	tests/time-order \
+	tests/time-random \
 	tests/tracer \
 	tests/two-jobs
 
@@ -748,6 +757,7 @@ tests_random_ops_SOURCES = \
 	tests/random-ops.c \
 	tests/random-ops.h
 tests_random_ops_LDADD = -lpthread
+tests_time_random_LDADD = -lpthread
 
 # The back once more, with the points where tests make it die built in.
 check_LTLIBRARIES += libmortal.la

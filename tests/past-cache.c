@@ -349,6 +349,8 @@ sharing(void)
 	show_home(to);
 	TELL(pwrite(to, "later", 5, 100));
 	TELL(ioctl(from, FIDEDUPERANGE, NULL));
+	same.range.dest_count = UINT16_MAX;	/* more than there are */
+	TELL(ioctl(from, FIDEDUPERANGE, &same));
 	TELL(close(from));
 	TELL(close(to));
 	show("sharing");

@@ -96,7 +96,7 @@ faults_need_path(void)
 	pthread_mutex_lock(&lock);
 	need = *knobs.only || *knobs.eio_write || *knobs.eio_read ||
 	       *knobs.eio_fsync || *knobs.stall ||
-	       *knobs.stall_change || *knobs.vanish;
+	       *knobs.stall_change || *knobs.stall_find || *knobs.vanish;
 	pthread_mutex_unlock(&lock);
 	return need;
 }
@@ -141,6 +141,7 @@ stall_wanted(enum request_kind kind, const char *path)
 	return (kind != REQUEST_FIND && kind != REQUEST_STATFS &&
 		matches(knobs.stall, path)) ||
 	       (kind == REQUEST_CHANGE && matches(knobs.stall_change, path)) ||
+	       (kind == REQUEST_FIND && matches(knobs.stall_find, path)) ||
 	       (kind == REQUEST_STATFS && matches(knobs.stall_statfs, path));
 }
 

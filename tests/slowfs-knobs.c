@@ -30,6 +30,7 @@ static const struct key {
 	PATTERN("eio-fsync", eio_fsync),
 	PATTERN("stall", stall),
 	PATTERN("stall-change", stall_change),
+	PATTERN("stall-find", stall_find),
 	PATTERN("stall-statfs", stall_statfs),
 	PATTERN("vanish", vanish),
 };

@@ -15,6 +15,8 @@
  *			the knob is set to something else
  *	stall-change=PATTERN
  *			the same for what changes names, sizes or times
+ *	stall-find=PATTERN
+ *			the same for what looks names up or asks for attributes
  *	stall-statfs=PATTERN
  *			the same for statfs of the whole, if it fits "/"
  *	no-attributes=1	there are no extended attributes
@@ -55,6 +57,7 @@ struct knobs {
 	char eio_fsync[PATTERN_SIZE];
 	char stall[PATTERN_SIZE];
 	char stall_change[PATTERN_SIZE];
+	char stall_find[PATTERN_SIZE];
 	char stall_statfs[PATTERN_SIZE];
 	char vanish[PATTERN_SIZE];
 };

@@ -3,12 +3,15 @@
 
 /*
  * `stopped all POINT` starts both, and tells what became of it in lines that a
- * script answers: the first works until it stops at the failpoint, and is then
- * continued or killed; the other writes, syncs and closes meanwhile.
+ * script answers: the first works until it stops at the failpoint, or is
+ * stopped so many microseconds after:N, and is then continued or killed; the
+ * other writes, syncs and closes meanwhile, has threads that begin to, and
+ * starts a process that does. `stopped many` opens many files, all by itself.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BLOCK = 4096, ANSWER_MS = 10000, SMALL = 20 };
+enum {
+	BLOCK = 4096, ANSWER_MS = 10000, SMALL = 20, MANY = 300,
+	THREADS = 20,			/* more than there are lanes at first */
+	APART = 16,			/* blocks, from where threads write */
+};
 
 static void
 must(bool good, const char *what)
@@ -89,6 +96,85 @@ work(void)
 	return 0;
 }
 
+static int
+open_many(void)
+{
+	char name[32];
+
+	for (int i = 0; i < MANY; i++) {
+		int fd;
+
+		snprintf(name, sizeof(name), "many.%d", i);
+		fd = open_new(name, 0);
+		put(fd, 'm', 10, 0);
+		must(close(fd) == 0 && unlink(name) == 0, name);
+	}
+	return 0;
+}
+
+static int
+join_in(void)
+{
+	int fd = open_new("joined", 0);
+
+	put(fd, 'j', BLOCK, 0);
+	must(fsync(fd) == 0 && close(fd) == 0, "joined");
+	return 0;
+}
+
+struct crew {
+	pthread_barrier_t all_have_written;
+	int fd;
+	_Atomic int next;
+};
+
+static void *
+write_apart(void *arg)
+{
+	struct crew *c = arg;
+
+	put(c->fd, 't', BLOCK, (off_t)(APART + c->next++) * BLOCK);
+	(void)pthread_barrier_wait(&c->all_have_written);
+	return NULL;
+}
+
+/* Each needs a lane of its own, since none of them ends before the last. */
+static void
+write_in_threads(int fd)
+{
+	struct crew c = { .fd = fd };
+	pthread_t threads[THREADS];
+
+	(void)pthread_barrier_init(&c.all_have_written, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		must(pthread_create(&threads[i], NULL, write_apart, &c) == 0,
+		     "pthread_create");
+	for (int i = 0; i < THREADS; i++)
+		must(pthread_join(threads[i], NULL) == 0, "pthread_join");
+	(void)pthread_barrier_destroy(&c.all_have_written);
+}
+
+static pid_t
+start(const char *role, const char *arg)
+{
+	pid_t pid = fork();
+
+	must(pid >= 0, "fork");
+	if (pid)
+		return pid;
+	execl("/proc/self/exe", "stopped", role, arg, (char *)NULL);
+	_exit(127);
+}
+
+static int
+status_of(pid_t pid)
+{
+	int status;
+
+	must(waitpid(pid, &status, 0) == pid, "waitpid");
+	return status;
+}
+
 /* One file all the time, and with `files` another, opened and closed: which of
  * the places of files the one who is stopped holds is chance. */
 static int
@@ -102,9 +188,12 @@ write_beside(const char *files)
 	for (int i = 1; write(1, ".", 1) == 1 && read(0, line, 1) == 1; i++) {
 		for (int k = 0; k < 4; k++)
 			put(fd, '0' + i, BLOCK, (off_t)k * BLOCK);
+		write_in_threads(fd);
 		must(fsync(fd) == 0, "fsync");
 		if (*files) {
 			int other = open_new("other", 0);
+
+			must(status_of(start("joins", "")) == 0, "joins");
 
 			put(other, '0' + i, 2 * BLOCK, 0);
 			must(fsync(other) == 0 && close(other) == 0, "other");
@@ -118,18 +207,6 @@ struct beside {
 	pid_t pid;
 	int to, from;
 };
-
-static pid_t
-start(const char *role, const char *arg)
-{
-	pid_t pid = fork();
-
-	must(pid >= 0, "fork");
-	if (pid)
-		return pid;
-	execl("/proc/self/exe", "stopped", role, arg, (char *)NULL);
-	_exit(127);
-}
 
 static void
 start_beside(struct beside *b, const char *files)
@@ -165,29 +242,36 @@ tell(const char *what)
 	fflush(stdout);
 }
 
-static int
-status_of(pid_t pid)
+/* Starts the one that is to be stopped; what became of it. */
+static pid_t
+start_work(const char *point, int *ret_status)
 {
-	int status;
+	char want[64];
+	int after;
+	pid_t pid;
 
-	must(waitpid(pid, &status, 0) == pid, "waitpid");
-	return status;
+	snprintf(want, sizeof(want), "%s:stop", point);
+	must(setenv("SPILLWAY_FAILPOINT", want, 1) == 0, "setenv");
+	pid = start("work", "");
+	if (sscanf(point, "after:%d", &after) == 1) {
+		usleep((unsigned)after);
+		(void)kill(pid, SIGSTOP);
+	}
+	must(waitpid(pid, ret_status, WUNTRACED) == pid, "waitpid");
+	return pid;
 }
 
 static int
 do_all(const char *point, const char *files)
 {
-	char want[64], line[16] = "";
+	char line[16] = "";
 	struct beside b;
 	int status;
 	pid_t pid;
 
 	start_beside(&b, files);
 	must(has_answered(&b), "no start");
-	snprintf(want, sizeof(want), "%s:stop", point);
-	must(setenv("SPILLWAY_FAILPOINT", want, 1) == 0, "setenv");
-	pid = start("work", "");
-	must(waitpid(pid, &status, WUNTRACED) == pid, "waitpid");
+	pid = start_work(point, &status);
 	if (WIFSTOPPED(status)) {
 		must(write(b.to, "\n", 1) == 1, "write");
 		tell(has_answered(&b) ? "went on" : "held up");
@@ -210,6 +294,10 @@ main(int argc, char **argv)
 
 	if (!strcmp(role, "work"))
 		return work();
+	if (!strcmp(role, "many"))
+		return open_many();
+	if (!strcmp(role, "joins"))
+		return join_in();
 	if (!strcmp(role, "beside"))
 		return write_beside(arg);
 	return argc > 2 ? do_all(arg, argc > 3 ? argv[3] : "") : 2;

@@ -57,11 +57,13 @@ unset SPILLWAY_JOB
 told()
 {
 	fails_with $1 timeout 15 "$spillway" "${@:2}" >"$scratch/out" 2>&1
-	grep -q "tier nvme: $tier: .*\[E111\]" "$scratch/out" ||
+	grep -q "tier nvme: $tier: .*does not answer.*\[[EW]11[17]\]" \
+		"$scratch/out" ||
 		fail "$2: $(cat "$scratch/out")"
 }
-told 125 run --job other --tiers "ram@16M nvme:$place@32M" -- true
-grep -q 'does not answer' "$scratch/out" || fail "$(cat "$scratch/out")"
+told 125 run --strict --job other --tiers "ram@16M nvme:$place@32M" -- true
+grep -q 'is not used: does not answer' "$scratch/out" ||
+	fail "$(cat "$scratch/out")"
 told 4 fsck --tiers "nvme:$place"
 told 4 recover -y --tiers "nvme:$place"
 told 4 clean -y --tiers "nvme:$place"

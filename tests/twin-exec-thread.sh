@@ -15,6 +15,15 @@ segments()
 	compgen -G "$shm_dir/spillway.*/*.seg"
 }
 
+await_no_segment()
+{
+	for i in $(seq 100); do
+		segments >/dev/null || break
+		sleep 0.1
+	done
+	! segments || fail "$1: a segment is left"
+}
+
 for form in alone orphan; do
 	mkdir $form-plain $form-spilled
 	(cd $form-plain && plain "$forms" $form)
@@ -22,10 +31,28 @@ for form in alone orphan; do
 		"$forms" $form 2>err)
 	[ ! -s $form-spilled/err ] || fail "$(cat $form-spilled/err)"
 	rm $form-spilled/err
-	for i in $(seq 100); do
-		segments >/dev/null || break
-		sleep 0.1
-	done
-	! segments || fail "$form: a segment is left"
+	await_no_segment $form
 	diff -r $form-plain $form-spilled || fail "$form: files differ"
 done
+
+# Two end at the same time, and one of them was two images: the other sees that
+# it is as good as gone, whatever it was before.
+mkfifo begun go
+mkdir pair
+export SPILLWAY_INCLUDE=$PWD/pair
+LD_PRELOAD=$preload sh -c 'exec 3>pair/other; echo >begun; read -r line <go' &
+other=$!
+read -r line <begun
+(cd pair && SPILLWAY_FAILPOINT=job-left:1:stop LD_PRELOAD=$preload \
+	exec "$forms" replace) >/dev/null &
+pair=$!
+for ((i = 0; i < 300; i++)); do
+	! grep -qs '^[0-9]* (.*) [TZ]' /proc/$pair/stat || break
+	sleep 0.1
+done
+grep -qs '^[0-9]* (.*) T' /proc/$pair/stat || skip "needs: --enable-failpoints"
+echo >go
+wait $other
+kill -CONT $pair
+wait $pair
+await_no_segment pair

@@ -46,4 +46,5 @@ spilled unshare -rm sh -c 'mount --bind src dst
 	dd if=a/mounts.txt of=dst/copy bs=1000 2>/dev/null
 	wait; umount dst' || fail "in a namespace of its own: status $?"
 cmp a/mounts.txt src/copy || fail "in a namespace of its own: contents"
-counter_above writes_absorbed 3
+# Who becomes root of a namespace is another user, and the kernel's.
+[ "$(id -u)" != 0 ] || counter_above writes_absorbed 3

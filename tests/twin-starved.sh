@@ -104,5 +104,9 @@ twin place-others "$(mounted "$tmpfs && mkdir -m 700 $ours &&
 	chown 65534 $ours")"
 twin place-inodes "$(mounted 'mount -t tmpfs -o nr_inodes=3 none /dev/shm')"
 said run 'W166'
+twin place-older "$(mounted "$tmpfs && mkdir -m 700 $ours && umask 077 &&
+	printf 'Spwclim1\\001\\0\\0\\0' >$ours/claims &&
+	truncate -s 16M $ours/claims && umask 022")"
+said run 'claims is of another version.*without Spillway.*W166'
 twin place-noexec "$(mounted 'mount -t tmpfs -o noexec none /dev/shm')"
 [ ! -s run.err ] || fail "noexec: $(cat run.err)"

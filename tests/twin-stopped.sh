@@ -3,8 +3,9 @@
 # twin-stopped.sh -- one process is stopped at a named point; the rest goes on
 #
 # Another process writes, syncs, opens and closes files of its own, their bytes
-# come home, and commands answer.  Then the first goes on, and all it wrote is
-# right, or it is killed, and the job ends.
+# come home, others join it, another job does its work, and commands answer.
+# Then the first goes on, and all it wrote is right, or it is killed, and the job
+# ends.
 
 . tests/functions.sh
 
@@ -22,13 +23,23 @@ names_it()
 		fail "drain says: $(cat out)"
 }
 
+# another_job POINT: with files all over the table of claims.
+another_job()
+{
+	mkdir -p c
+	(cd c && SPILLWAY_TIERS=ram@16M timeout 60 "$spillway" run \
+		--job "other-$$" -- "$program" many) >out 2>&1 ||
+		fail "$1: held up another job: $(cat out)"
+	[ ! -s out ] || fail "$1: another job said: $(cat out)"
+}
+
 # stopped_at POINT:N TIERS GO: GO is `go` or `kill`.
 stopped_at()
 {
 	local files=files began said
 
 	case $1 in
-	file-* | name-*) files= ;;	# whose neighbours wait
+	file-* | name-* | claims-open* | after:*) files= ;; # neighbours wait
 	esac
 	rm -rf b
 	mkdir b
@@ -52,15 +63,22 @@ stopped_at()
 		"$spillway" status >/dev/null || fail "$1, $2: status"
 		((SECONDS <= began + 5)) || fail "$1, $2: a command waited"
 		[ "$1" != block-applied:3 ] || names_it
+		case $1 in
+		claims-* | proc-* | after:*) another_job "$1" ;;
+		esac
 		echo "$3" >&5
 	fi
 	exec 5>&-
 	wait $run || fail "$1, $2, $3: ended with $?: $(cat "$scratch/err")"
 	exec 4<&-
 	counter_is bytes_undrained 0
-	[ "$3" = kill ] || diff -r -x beside -x other a b ||
+	[ "$3" = kill ] || diff -r -x beside -x other -x joined a b ||
 		fail "$1, $2: files differ"
 }
+
+for ((i = 0; i < 15; i++)); do
+	stopped_at after:$((RANDOM % 20000)) ram@64M go
+done
 
 seen=0
 for point in $points; do

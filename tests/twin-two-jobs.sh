@@ -80,6 +80,14 @@ spilled_as heir cat first second 2>err | wc -c | grep -qx 6144 ||
 [ "$(grep -c 'dead job dead-too .*\[W165\]' err)" = 1 ] ||
 	fail "not said once: $(cat err)"
 
+# Of one that has ended there is nothing to say while its agent is at work.
+SPILLWAY_JOB=ended SPILLWAY_DRAIN_DELAY=60s SPILLWAY_INCLUDE=$PWD \
+	env LD_PRELOAD="$preload" dd if=/dev/zero of=ended bs=1k count=3 \
+	status=none
+spilled_as heir cat ended 2>err | wc -c | grep -qx 3072 ||
+	fail "not all is there: $(cat err)"
+[ ! -s err ] || fail "of a job that ended: $(cat err)"
+
 # A link that leads to the library stays where its own name has a blank.
 left()
 {

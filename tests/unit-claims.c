@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shm/failpoint.h"
+
 enum { MANY = 10000, KILLS = 60, CROWD = 3, HEAD = 80 };
 
 static char shm[] = "/dev/shm/spillway-unit.XXXXXX";
@@ -130,6 +132,85 @@ kill_some(void)
 	}
 }
 
+#ifdef SPW_FAILPOINTS
+/* Stops where it may be looking at a chain or changing it. */
+static pid_t
+start_stopped(const char *point, int (*work)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	check(pid >= 0, "fork");
+	if (pid == 0) {
+		spw_failpoint_set(point);
+		_exit(work());
+	}
+	check(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status),
+	      "does not stop");
+	return pid;
+}
+
+static int
+go_on(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGCONT);
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "go on");
+	return WEXITSTATUS(status);
+}
+
+static int
+claim_as_one(void)
+{
+	return claim(&one, 1000);
+}
+
+static int
+enter_as_other(void)
+{
+	struct spw_map other;
+
+	make("other", &other);
+	check(unlink(other.path) == 0, "unlink");
+	spw_claims_part(&other);
+	return 0;
+}
+
+/* Nobody waits for one who is stopped, and none of the two is alone. */
+static void
+stop_some(void)
+{
+	struct spw_file_id id = { 5, 1000 };
+	struct spw_claimant who[4];
+	struct spw_map third;
+	pid_t pid = start_stopped("claims-open:1:stop", claim_as_one);
+
+	check(claim(&two, 1000) == SPW_CLAIM_STALE, "nobody else has it");
+	make("third", &third);
+	check(claim(&third, 1000) == SPW_CLAIM_CONTESTED, "the second has it");
+	drop(&third, 1000);
+	check(go_on(pid) == SPW_CLAIM_CONTESTED, "the first is not alone");
+	check(spw_claim_others(one.claims, &one, &id, who, 4) == 2,
+	      "those who could not wait");
+	pid = start_stopped("claims-entering:1:stop", enter_as_other);
+	check(unlink(third.path) == 0, "unlink");
+	spw_claims_part(&third);
+	make("third", &third);
+	check(unlink(third.path) == 0, "unlink");
+	spw_claims_part(&third);
+	check(go_on(pid) == 0, "another enters");
+	drop(&one, 1000);
+	check(claim(&two, 1000) == SPW_CLAIM_ALONE, "as before");
+	drop(&two, 1000);
+}
+#else
+static void
+stop_some(void)
+{
+}
+#endif
+
 /* A process of its own: one that has a table keeps it. */
 static int
 open_elsewhere(void)
@@ -219,6 +300,7 @@ main(int argc, char **argv)
 	take_turns();
 	hold_many();
 	kill_some();
+	stop_some();
 	damage();
 	end();
 	return 0;

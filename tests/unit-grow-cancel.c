@@ -26,7 +26,7 @@ grow(void *arg)
 static bool
 is_locked(void)
 {
-	int fd = spw_seg_lock_byte(&map, SPW_LOCK_BYTE_GROW, false);
+	int fd = spw_seg_lock_byte(&map, SPW_LOCK_BYTE_GROW);
 
 	if (fd >= 0)
 		spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);

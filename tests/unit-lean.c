@@ -130,6 +130,23 @@ put_with(void *point)
 	spw_failpoint_set(point);
 	(void)put(0);
 }
+
+/* A record that begins in the block before. */
+static int64_t
+cross(uint64_t number)
+{
+	static const uint8_t record[100];
+
+	return spw_cache_write(&me, &target, record, sizeof(record),
+			       (number << SPW_BLOCK_SHIFT) - 50);
+}
+
+static void
+cross_and_die(void *number)
+{
+	spw_failpoint_set("block-redo:1");
+	(void)cross(*(uint64_t *)number);
+}
 #endif
 
 /* Memory is there, and who got it has not said so: the next one does. */
@@ -143,6 +160,28 @@ die_at(const char *point)
 	CHECK(!parts() && !is_found(0));
 #else
 	(void)point;
+#endif
+}
+
+/* Who dies between two blocks of a record did not wait for memory there: it was
+ * there for both. */
+static void
+check_crossing(uint64_t number)
+{
+#ifdef SPW_FAILPOINTS
+	int before, at_death;
+
+	do {
+		number += LEAP;
+		CHECK(put(number - 1) == SPW_BLOCK_SIZE);
+		before = parts();
+		CHECK(WIFSIGNALED(by_child(cross_and_die, &number)));
+		at_death = parts();
+		CHECK(cross(number) == 100 && parts() == at_death);
+	} while (at_death == before && number < 1000 * LEAP);
+	CHECK(at_death > before);
+#else
+	(void)number;
 #endif
 }
 
@@ -210,6 +249,7 @@ main(void)
 	full = fill_up(LEAP);
 	CHECK(put(full) == SPW_BLOCK_SIZE && is_right(full));
 	CHECK(parts() == 3);
+	check_crossing(full);
 	lane_end();
 	return failures != 0;
 }

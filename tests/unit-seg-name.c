@@ -23,12 +23,15 @@ write_to(const char *path, const char *text)
 static bool
 set_apart(void)
 {
-	char ids[64];
+	char user[64], group[64];
 
-	snprintf(ids, sizeof(ids), "%u %u 1", geteuid(), geteuid());
+	snprintf(user, sizeof(user), "%u %u 1", geteuid(), geteuid());
+	snprintf(group, sizeof(group), "%u %u 1", getegid(), getegid());
 	if (unshare(CLONE_NEWNS) < 0 &&
 	    (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
-	     !write_to("/proc/self/uid_map", ids)))
+	     !write_to("/proc/self/uid_map", user) ||
+	     !write_to("/proc/self/setgroups", "deny") ||
+	     !write_to("/proc/self/gid_map", group)))
 		return false;
 	return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
@@ -49,14 +52,14 @@ main(void)
 		return 77;
 	}
 	CHECK(spw_seg_create(&req, &first) == 0);
-	fd = spw_seg_lock_byte(&first, SPW_LOCK_BYTE_GROW, false);
+	fd = spw_seg_lock_byte(&first, SPW_LOCK_BYTE_GROW);
 	CHECK(fd >= 0);
 	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
 	CHECK(mount("second", place, "tmpfs", 0, NULL) == 0);
 	CHECK(spw_seg_create(&req, &second) == 0);
 	CHECK(second.ino == first.ino);	/* else this tells nothing */
-	CHECK(spw_seg_lock_byte(&first, SPW_LOCK_BYTE_GROW, false) == -ESTALE);
-	fd = spw_seg_lock_byte(&second, SPW_LOCK_BYTE_GROW, false);
+	CHECK(spw_seg_lock_byte(&first, SPW_LOCK_BYTE_GROW) == -ESTALE);
+	fd = spw_seg_lock_byte(&second, SPW_LOCK_BYTE_GROW);
 	CHECK(fd >= 0);
 	spw_seg_unlock_byte(fd, SPW_LOCK_BYTE_GROW);
 	CHECK(umount2(place, MNT_DETACH) == 0);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shm/proc.h"
 #include "shm/sys.h"
 #include "tools/ask.h"
 #include "tools/chosen.h"
@@ -185,13 +186,13 @@ remove_segment(struct item *it)
 		spw_drainer_stop(d);
 		return it->removed ? 0 : -EBUSY;
 	}
-	fd = spw_seg_lock_byte(&map, SPW_LOCK_BYTE_JOIN, true);
+	fd = spw_proc_shut_out(&map);
 	if (fd < 0)
 		return fd;
 	r = spw_segment_is_deserted(&map) &&
 	    !spw_segment_has_drainer(map.path) ? spw_sys_unlink(map.path)
 					       : -EBUSY;
-	spw_sys_close(fd);
+	spw_proc_let_in(&map, fd);
 	return r;
 }
 

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "planner/stub.h"
 #include "shm/sys.h"
 #include "tiers/codec.h"
+#include "tools/answers.h"
 #include "tools/chosen.h"
 #include "tools/commands.h"
 #include "tools/decided.h"
@@ -241,23 +241,10 @@ blame_file(struct request *req, const char *path, int err)
 
 	spw_diag_begin(&d, SPW_ERROR, SPW_NO_CODE);
 	spw_diag_subject(&d, "%e", path);
-	spw_diag_cause(&d, "cannot be looked at: %s", spw_diag_errno(-err));
+	spw_diag_cause(&d, "cannot be looked at: %s", err == -ETIMEDOUT
+		       ? "its file system stalls" : spw_diag_errno(-err));
 	spw_diag_print(&d, req->args->color, STDERR_FILENO);
 	req->status = SPW_EXIT_PARTLY;
-}
-
-/* One that was left in the tiers at the end of its job. */
-static bool
-is_kept(const char *path, const struct stat *st, struct spw_stub *ret)
-{
-	int fd;
-
-	if (st->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO))
-		return false;		/* costs nothing for others */
-	fd = spw_stub_open(path, ret);
-	if (fd >= 0)
-		spw_sys_close(fd);
-	return fd >= 0 && ret->state != SPW_STUB_HOME;
 }
 
 static void
@@ -313,33 +300,32 @@ place_file(struct request *req, const struct spw_chosen *c, const char *path)
 	struct spw_parts parts;
 	const char *job = NULL;
 	struct spw_file_id id;
-	struct spw_stub stub;
-	struct stat st;
-	int r = spw_sys_fstatat(AT_FDCWD, path, &st, 0);
+	struct spw_looked a;
+	int r = spw_answers_look(path, &a);
 
-	if (r == 0 && !S_ISREG(st.st_mode))
+	if (r == 0 && !S_ISREG(a.st.st_mode))
 		r = -EINVAL;
 	if (r < 0) {
 		blame_file(req, path, r);
 		return;
 	}
-	id = (struct spw_file_id){ st.st_dev, st.st_ino };
+	id = (struct spw_file_id){ a.st.st_dev, a.st.st_ino };
 	r = -ENOENT;
 	for (size_t i = 0; i < c->n && r == -ENOENT; i++)
 		if (c->list[i].state != SPW_SEGMENT_UNREADABLE) {
 			job = c->list[i].job;
 			r = spw_parts_find(&c->list[i].map, &id, &parts);
 		}
-	if (r == -ENOENT && is_kept(path, &st, &stub)) {
-		put_kept(req, path, &stub);
+	if (r == -ENOENT && a.is_kept) {
+		put_kept(req, path, &a.stub);
 		return;
 	}
 	if (r == -ENOENT) {
 		job = NULL;
-		r = spw_parts_at_home((uint64_t)st.st_size, &parts);
+		r = spw_parts_at_home((uint64_t)a.st.st_size, &parts);
 	}
 	if (r == 0)
-		r = trust_kernel(&st, &parts);
+		r = trust_kernel(&a.st, &parts);
 	if (r < 0) {
 		blame_file(req, path, r);
 		return;

@@ -63,6 +63,12 @@ struct result {
 	char why_buf[SPW_LEVELS_WHY];
 };
 
+static bool
+in_words(const struct request *req)
+{
+	return !req->json && !req->args->cfg.quiet;
+}
+
 static void
 put_files(const struct spw_segment *s, unsigned verbose)
 {
@@ -98,6 +104,20 @@ put_segment(const struct spw_segment *s, unsigned verbose)
 	       spw_show_size(s->left.bytes, bytes),
 	       spw_show_count(s->left.files, "file", files));
 	put_files(s, verbose);
+}
+
+/* What lives is another command's; that there is some is not to be missed, by
+ * who takes it for dead. */
+static void
+put_living(const struct spw_segment *s)
+{
+	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX];
+
+	if (s->left.bytes)
+		printf("segment %s: alive, %s in %s not home; left to its "
+		       "drainer\n", s->job,
+		       spw_show_size(s->left.bytes, bytes),
+		       spw_show_count(s->left.files, "file", files));
 }
 
 struct watch {				/* of what is left, as it gets less */
@@ -239,7 +259,7 @@ put_result(const struct request *req, const struct spw_segment *s,
 		blame(req, s, res);
 		return;
 	}
-	if (req->json || req->args->cfg.quiet)
+	if (!in_words(req))
 		return;
 	if (!res->before.bytes)
 		printf("%s: nothing was missing; segment removed\n", s->job);
@@ -275,7 +295,7 @@ put_json(struct spw_json *j, const struct spw_segment *s,
 	spw_json_close(j, '}');
 }
 
-/* Whether it concerns us: what lives is another command's. */
+/* Whether it concerns us. */
 static bool
 is_dead(const struct request *req, const struct spw_segment *s, int *status)
 {
@@ -292,6 +312,8 @@ is_dead(const struct request *req, const struct spw_segment *s, int *status)
 			       "is alive, its drainer brings it home",
 			       "spillway drain --wait");
 		*status = SPW_EXIT_FINDINGS;
+	} else if (in_words(req)) {
+		put_living(s);
 	}
 	return false;
 }
@@ -315,7 +337,7 @@ sift(struct spw_chosen *c, const struct request *req, struct spw_json *j,
 		struct spw_segment *s = &c->list[i];
 
 		if (is_dead(req, s, status)) {
-			if (!req->json && !req->args->cfg.quiet)
+			if (in_words(req))
 				put_segment(s, req->args->cfg.verbose);
 			c->list[dead++] = *s;
 			continue;
@@ -359,7 +381,7 @@ static int
 recover_all(struct spw_chosen *c, struct spw_replays *shares, int status,
 	    const struct request *req)
 {
-	bool words = !req->json && !req->args->cfg.quiet, agreed;
+	bool words = in_words(req), agreed;
 	struct spw_json j;
 	int r = SPW_EXIT_OK;
 

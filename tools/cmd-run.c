@@ -16,6 +16,7 @@
 #include "shm/files.h"
 #include "shm/gate.h"
 #include "shm/machine.h"
+#include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/util.h"
 #include "tools/answers.h"
@@ -217,14 +218,24 @@ check_machine(struct run *r, char **envp)
 	return run_without(r, envp, &d);
 }
 
+static void
+tell_deaf(void *run, const struct spw_diag *d)
+{
+	say(run, d, 0);
+}
+
+/* A place that stalls is none of the program's; it runs without. */
 static int
 check_tiers(struct run *r, char **envp)
 {
 	struct spw_diag d = { 0 };
 	int err = spw_config_tiers(&r->args.cfg, envp, &r->tiers, &d);
 
+	if (!err && spw_tierspec_sift(&r->tiers, spw_answers_not, tell_deaf,
+				      r) && r->args.cfg.strict)
+		return FAILED;
 	if (!err)
-		err = spw_answers_check(&r->args.cfg, &r->tiers, &d);
+		err = spw_config_check(&r->args.cfg, &r->tiers, &d);
 	if (err < 0)
 		return say(r, &d, FAILED);
 	if (d.severity == SPW_WARNING)
@@ -294,7 +305,7 @@ enter_segment(struct run *r, char **envp)
 		tell_notes(r);
 		return -1;
 	}
-	spw_segment_part(&r->joined.map, r->joined.proc);
+	spw_proc_disown(&r->joined.map, r->joined.proc);
 	(void)spw_segment_remove(&r->joined.map, NULL);	/* if we made it */
 	spw_diag_begin(&d, SPW_WARNING, SPW_W153);
 	spw_diag_subject(&d, "segment %e", cfg->job);
@@ -538,7 +549,7 @@ leave_segment(struct run *r, bool in_haste, pid_t *ret_agent)
 {
 	struct spw_map *map = &r->joined.map;
 
-	spw_segment_part(map, r->joined.proc);
+	spw_proc_disown(map, r->joined.proc);
 	switch (spw_keeper_leave(&r->keeper, true, in_haste ? HASTE_MS
 							    : LEAVE_MS)) {
 	case 1:
@@ -678,7 +689,7 @@ start_all(struct run *r, char **envp)
 		if (!err)
 			return -1;
 	}
-	spw_segment_part(&r->joined.map, r->joined.proc);
+	spw_proc_disown(&r->joined.map, r->joined.proc);
 	/* What it had open may have been in the way. */
 	if (spw_keeper_leave(&r->keeper, true, LEAVE_MS) == 0)
 		(void)spw_segment_remove(&r->joined.map, NULL);

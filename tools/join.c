@@ -97,7 +97,7 @@ join_living(const char *path, struct spw_joined *ret)
 	r = spw_proc_join(&s.map, &ret->proc);
 	if (r < 0) {
 		spw_segment_drop(&s);
-		return r;
+		return r == -EBUSY ? 0 : r;
 	}
 	ret->map = s.map;
 	atomic_store(&ret->map.procs[ret->proc].stands_by, 1);

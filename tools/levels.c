@@ -208,5 +208,7 @@ spw_levels_why(const struct spw_map *map, const struct spw_drain_left *left,
 	if (left->below && (!left->err || left->below == left->bytes) &&
 	    blame(map, why, SPW_LEVELS_WHY))
 		return why;
+	if (!left->err && err == -ETIMEDOUT)
+		return "not all is home in time";
 	return spw_diag_errno(left->err ? left->err : -err);
 }

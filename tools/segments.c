@@ -242,16 +242,6 @@ spw_segment_host_name(uint32_t host)
 						     : "unknown";
 }
 
-void
-spw_segment_part(struct spw_map *map, uint32_t proc)
-{
-	struct spw_proc *p = &map->procs[proc];
-
-	/* It has no descriptors, so there is nothing to give back. */
-	atomic_store(&p->start, 0);
-	atomic_store(&p->pid, 0);
-}
-
 /* Nothing in it is needed any more: home, or kept. */
 static bool
 is_finished(struct spw_map *map, struct spw_drainer *d)
@@ -270,17 +260,17 @@ is_finished(struct spw_map *map, struct spw_drainer *d)
 bool
 spw_segment_remove(struct spw_map *map, struct spw_drainer *d)
 {
-	int fd = spw_seg_lock_byte(map, SPW_LOCK_BYTE_JOIN, true);
+	int fd = spw_proc_shut_out(map);
 	bool gone = false;
 
 	if (fd < 0)
-		return fd == -ENOENT || fd == -ESTALE;
+		return fd == -ESTALE;
 	if (spw_segment_is_deserted(map) && is_finished(map, d))
 		gone = spw_sys_unlink(map->path) == 0;
 	if (gone)
 		spw_claims_part(map);
 	else if (d)
 		spw_drainer_unkeep(d);
-	spw_sys_close(fd);
+	spw_proc_let_in(map, fd);
 	return gone;
 }

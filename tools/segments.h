@@ -55,9 +55,6 @@ const char *spw_segment_trouble(int err);
 const char *spw_segment_state_name(enum spw_segment_state state);
 const char *spw_segment_host_name(uint32_t host);
 
-/* Gives back a record of spw_proc_join that has no descriptors. */
-void spw_segment_part(struct spw_map *map, uint32_t proc);
-
 /* Deletes the file if everything is home and nobody holds it. The caller is
  * the drainer d, which keeps files in the tiers before that, where that was
  * asked for; NULL: not so. True when it is gone. */

@@ -51,7 +51,8 @@ blame(const struct spw_args *args, const struct spw_replay_place *p, int err)
 
 	spw_diag_begin(&d, SPW_WARNING, SPW_E111);
 	spw_diag_subject(&d, "tier %s: %e", p->ops->kind, p->place);
-	spw_diag_cause(&d, "cannot look for shares: %s", spw_diag_errno(-err));
+	spw_diag_cause(&d, "cannot look for shares: %s", err == -ETIMEDOUT
+		       ? "does not answer" : spw_diag_errno(-err));
 	spw_diag_print(&d, args->color, STDERR_FILENO);
 }
 
@@ -59,7 +60,7 @@ static int
 look(struct spw_shares *s, const struct spw_replay_place *p)
 {
 	struct stat st;
-	int r = spw_answers(p->place, false);
+	int r = spw_answers_list(p->ops, p->place);
 
 	if (r == 0)
 		r = spw_sys_fstatat(AT_FDCWD, p->place, &st, 0);
