@@ -148,23 +148,22 @@ is_outdated(const struct spw_me *me, const struct spw_file_seen *seen)
 
 static int
 add(struct spw_me *me, uint32_t bucket, const struct spw_file_seen *seen,
-    uint32_t *ret_file)
+    uint32_t *spare, uint32_t *ret_file)
 {
 	struct spw_map *map = me->map;
-	uint32_t file;
+	uint32_t file = *spare;
 	int claimed;
 
 	if (strlen(seen->path) >= SPW_FILE_PATH)
 		return -ENAMETOOLONG;
 	if (is_outdated(me, seen))
 		return -ESTALE;
-	if (!spw_pool_take(me, SPW_POOL_FILES, 1, &file))
+	if (file == SPW_NONE)
 		return -ENOSPC;
 	claimed = spw_claim(map, &seen->id, seen->dropped);
-	if (claimed < 0) {
-		spw_pool_give(me, SPW_POOL_FILES, file);
+	if (claimed < 0)
 		return claimed;
-	}
+	*spare = SPW_NONE;
 	SPW_FAILPOINT("file-claimed");
 	fill(&map->files[file], seen);
 	claimed = begin(map, &map->files[file], seen, claimed);
@@ -299,25 +298,17 @@ unlink_file(struct spw_me *me, uint32_t bucket, uint32_t file)
 	}
 }
 
+/* Under the bucket's lock. What it has no use for is left in spare. */
 static int
-find_or_add(struct spw_me *me, const struct spw_file_seen *seen,
-	    uint32_t *ret_file)
+find_or_link(struct spw_me *me, uint32_t bucket,
+	     const struct spw_file_seen *seen, uint32_t *spare,
+	     uint32_t *ret_file)
 {
-	uint32_t bucket = bucket_of(me->map, &seen->id);
-	struct spw_lock *lock = lock_of(me->map, bucket);
 	uint32_t file;
 	int r = 0;
 
-	if (SPW_UNLIKELY(!spw_seg_has_fbucket(me->map, bucket)) &&
-	    spw_seg_index_files(me->map, bucket) < 0)
-		return -ENOSPC;
-	spw_guard_enter();
-	spw_lock(me, SPW_LOCK_FBUCKET, lock);
-	if (atomic_load(&me->map->seg->closed)) {
-		spw_unlock(lock);
-		spw_guard_leave();
+	if (atomic_load(&me->map->seg->closed))
 		return -ESHUTDOWN;
-	}
 	file = walk(me->map, bucket, &seen->id);
 	if (file != SPW_NONE && is_reused(&me->map->files[file], seen)) {
 		/* The flag first: it tells the drainer to let go of what
@@ -328,7 +319,7 @@ find_or_add(struct spw_me *me, const struct spw_file_seen *seen,
 		file = SPW_NONE;
 	}
 	if (file == SPW_NONE) {
-		r = add(me, bucket, seen, &file);
+		r = add(me, bucket, seen, spare, &file);
 	} else {
 		struct spw_file *f = &me->map->files[file];
 
@@ -339,10 +330,48 @@ find_or_add(struct spw_me *me, const struct spw_file_seen *seen,
 		if (r < 0)
 			atomic_fetch_sub(&f->opens, 1);
 	}
-	spw_unlock(lock);
-	spw_guard_leave();
 	if (r >= 0)
 		*ret_file = file;
+	return r;
+}
+
+/* A record that may be needed is taken before the lock: that can take memory,
+ * and time, and other files of the bucket wait. */
+static int
+link_with(struct spw_me *me, uint32_t bucket,
+	  const struct spw_file_seen *seen, bool known, uint32_t *ret_file)
+{
+	struct spw_lock *lock = lock_of(me->map, bucket);
+	uint32_t spare = SPW_NONE;
+	int r;
+
+	spw_guard_enter();
+	if (!known)
+		(void)spw_pool_take(me, SPW_POOL_FILES, 1, &spare);
+	spw_lock(me, SPW_LOCK_FBUCKET, lock);
+	r = find_or_link(me, bucket, seen, &spare, ret_file);
+	spw_unlock(lock);
+	if (spare != SPW_NONE)
+		spw_pool_give(me, SPW_POOL_FILES, spare);
+	spw_guard_leave();
+	return r;
+}
+
+static int
+find_or_add(struct spw_me *me, const struct spw_file_seen *seen,
+	    uint32_t *ret_file)
+{
+	uint32_t bucket = bucket_of(me->map, &seen->id);
+	bool known;
+	int r;
+
+	if (SPW_UNLIKELY(!spw_seg_has_fbucket(me->map, bucket)) &&
+	    spw_seg_index_files(me->map, bucket) < 0)
+		return -ENOSPC;
+	do {				/* it may go between the two */
+		known = spw_file_is_known(me->map, seen);
+		r = link_with(me, bucket, seen, known, ret_file);
+	} while (r == -ENOSPC && known);
 	return r;
 }
 
