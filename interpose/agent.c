@@ -31,6 +31,7 @@
 #include "shm/nofile.h"
 #include "shm/pidns.h"
 #include "shm/pool.h"
+#include "shm/proc.h"
 #include "shm/sys.h"
 #include "shm/text.h"
 #include "shm/whole.h"
@@ -244,6 +245,7 @@ find_command(char *buf, size_t cap)
 
 struct launch {				/* shared by parent and children */
 	const char *command;
+	struct spw_map *map;		/* that it is the drainer of, or NULL */
 	char *const *argv;
 	char **envp;
 	char *stack;			/* top of the grandchild's */
@@ -280,6 +282,8 @@ static int
 become_agent(void *arg)
 {
 	struct launch *l = arg;
+	bool is_known = false;
+	uint32_t proc;
 	int null;
 
 	close_all();
@@ -293,8 +297,12 @@ become_agent(void *arg)
 	(void)spw_syscall(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
 	(void)spw_syscall(SYS_umask, 077, 0, 0, 0, 0, 0);
 	reset_signals();
+	if (l->map)
+		is_known = spw_proc_expect(l->map, &proc) == 0;
 	l->err = (int)spw_syscall(SYS_execve, (long)l->command,
 				  (long)l->argv, (long)l->envp, 0, 0, 0);
+	if (is_known)
+		spw_proc_disown(l->map, proc);
 	spw_syscall(SYS_exit_group, 127, 0, 0, 0, 0, 0);
 	__builtin_unreachable();
 }
@@ -375,10 +383,11 @@ is_for_agent(const char *variable)
 
 /* argv[0] is put in place here. */
 static int
-start(char **argv, int (*how)(struct launch *l, char *stack))
+start(char **argv, struct spw_map *map,
+      int (*how)(struct launch *l, char *stack))
 {
 	char command[PATH_MAX];
-	struct launch l = { .command = command, .argv = argv };
+	struct launch l = { .command = command, .map = map, .argv = argv };
 	size_t n = 1, len;
 	char *memory;
 	int r;
@@ -404,12 +413,11 @@ start(char **argv, int (*how)(struct launch *l, char *stack))
 }
 
 static int
-start_agent(const struct spw_map *map)
+start_agent(struct spw_map *map)
 {
-	char *argv[] = { NULL, "agent", "--segment", (char *)map->path,
-			 NULL };
+	char *argv[] = { NULL, "agent", "--segment", map->path, NULL };
 
-	return start(argv, launch);
+	return start(argv, map, launch);
 }
 
 int
@@ -417,7 +425,7 @@ spw_agent_stage_out(const char *path)
 {
 	char *argv[] = { NULL, "stage", "out", "--quiet", (char *)path, NULL };
 
-	return start(argv, launch_and_wait);
+	return start(argv, NULL, launch_and_wait);
 }
 
 _Atomic bool spw_agent_is_missing;
@@ -499,7 +507,7 @@ static void
 start_one(void *arg)
 {
 	struct start *s = arg;
-	const struct spw_map *map = s->map;
+	struct spw_map *map = s->map;
 	int mode = spw_front_drainer_mode(), r = -ETIMEDOUT;
 	bool late = atomic_exchange(&drainer.started, 0) != 0;
 

@@ -261,7 +261,8 @@ static_assert(sizeof(struct spw_lane) <= 1024, "stored in the segment");
 
 struct spw_proc {
 	_Atomic uint32_t pid;		/* 0: free; see proc.c */
-	_Atomic uint32_t stands_by;	/* a run, ready to be the drainer */
+	_Atomic uint32_t stands_by;	/* ready to be the drainer: a run, or
+					 * an agent that was just started */
 	_Atomic uint64_t start;		/* /proc/PID/stat, in ticks; 0: not set */
 	uint64_t pidns;			/* inode of its pid namespace */
 	_Atomic int64_t orphaned;	/* ms; an embryo's parent is gone since */

@@ -205,6 +205,16 @@ spw_proc_disown(struct spw_map *map, uint32_t proc)
 }
 
 int
+spw_proc_expect(struct spw_map *map, uint32_t *ret_proc)
+{
+	int r = spw_proc_claim(map, ret_proc);
+
+	if (r == 0)
+		atomic_store(&map->procs[*ret_proc].stands_by, 1);
+	return r;
+}
+
+int
 spw_proc_join(struct spw_map *map, uint32_t *ret_proc)
 {
 	int r = spw_proc_claim(map, ret_proc);
@@ -426,6 +436,17 @@ static bool
 is_of(const struct spw_proc *p, uint32_t pid)
 {
 	return atomic_load(&p->pid) == pid && p->pidns == spw_pidns_own();
+}
+
+void
+spw_proc_has_come(struct spw_map *map)
+{
+	uint32_t ready = spw_seg_ready(map, SPW_POOL_PROCS);
+
+	for (uint32_t i = 0; i < ready; i++)
+		if (is_of(&map->procs[i], (uint32_t)spw_sys_getpid()) &&
+		    atomic_load(&map->procs[i].stands_by))
+			spw_proc_disown(map, i);
 }
 
 void

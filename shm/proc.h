@@ -12,6 +12,11 @@ int spw_proc_claim(struct spw_map *map, uint32_t *ret_proc);
  * -EBUSY: somebody may be removing it, and does not come to an end. */
 int spw_proc_join(struct spw_map *map, uint32_t *ret_proc);
 
+/* By an agent before it is loaded: the segment is not a dead job's until it has
+ * come, which it says itself, or has ended. */
+int spw_proc_expect(struct spw_map *map, uint32_t *ret_proc);
+void spw_proc_has_come(struct spw_map *map);
+
 /* Of one that has no descriptors, so that there is nothing to give back. */
 void spw_proc_disown(struct spw_map *map, uint32_t proc);
 

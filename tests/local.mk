@@ -294,6 +294,7 @@ endif
 
 tests_scripts = \
 	tests/agent-alone.sh \
+	tests/agent-late.sh \
 	tests/agent-start.sh \
 	tests/agent-stuck.sh \
 	tests/below-ahead.sh \

@@ -8,6 +8,7 @@
 
 #include "planner/drain.h"
 #include "shm/gate.h"
+#include "shm/proc.h"
 #include "shm/util.h"
 #include "tools/args.h"
 #include "tools/commands.h"
@@ -65,11 +66,13 @@ static int
 take_office(struct spw_map *map, struct spw_drainer **ret)
 {
 	int64_t until = spw_now_ms() + OFFICE_MS;
-	int r;
+	int r = spw_drainer_start(map, SPW_HOST_AGENT, ret);
 
-	while ((r = spw_drainer_start(map, SPW_HOST_AGENT, ret)) == -EAGAIN &&
-	       spw_now_ms() < until)
+	spw_proc_has_come(map);		/* or somebody else is there */
+	while (r == -EAGAIN && spw_now_ms() < until) {
 		spw_sys_sleep_us(20000);
+		r = spw_drainer_start(map, SPW_HOST_AGENT, ret);
+	}
 	return r;
 }
 
