@@ -355,6 +355,7 @@ tests_scripts = \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \
 	tests/crash-tiers.sh \
+	tests/crash-vectors.sh \
 	tests/crash-writers.sh \
 	tests/io-denied.sh \
 	tests/module-exports.sh \
