@@ -461,6 +461,7 @@ tests_scripts = \
 	tests/twin-container.sh \
 	tests/twin-crowd.sh \
 	tests/twin-ctime.sh \
+	tests/twin-ctime-kept.sh \
 	tests/twin-cut-dead.sh \
 	tests/twin-denied.sh \
 	tests/twin-emptied.sh \
