@@ -335,6 +335,7 @@ tests_scripts = \
 	tests/cmd-place.sh \
 	tests/cmd-profile.sh \
 	tests/cmd-recover.sh \
+	tests/cmd-run-disabled.sh \
 	tests/cmd-run-loading.sh \
 	tests/cmd-run-namespace.sh \
 	tests/cmd-run-refuses.sh \
