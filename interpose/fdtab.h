@@ -31,8 +31,7 @@ struct spw_grip {			/* a managed descriptor in use */
 	struct spw_ofd *ofd;
 	struct spw_file *f;
 	struct spw_target t;
-	bool shared;			/* io.c: others may move the position, */
-	bool begun;			/* and part of the call is written */
+	bool shared;			/* io.c: others may move the position */
 };
 
 /* Fills in ret when fd is managed and the cache serves it. False: call the

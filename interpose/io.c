@@ -46,17 +46,28 @@ appends(const struct spw_grip *g)
 /* The file left the cache in the middle of a write. Its place is reserved,
  * so the kernel writes the rest there; the position moves with the file. */
 static int64_t
-write_rest(struct spw_grip *g, const char *buf, uint64_t n, uint64_t off,
-	   uint64_t done)
+write_rest(struct spw_grip *g, struct spw_source *src, uint64_t n,
+	   uint64_t off, uint64_t done)
 {
-	int64_t r;
-
-	if (!done && !g->begun && appends(g))
+	if (!done && appends(g))
 		return -ESTALE;		/* the kernel knows where */
-	r = spw_sys_pwrite(g->t.fd, buf + done, n - done, off + done);
-	if (r < 0)
-		return done ? (int64_t)done : r;
-	return (int64_t)done + r;
+	while (done < n) {
+		uint64_t len = SPW_MIN(src->left, n - done);
+		int64_t r;
+
+		if (!len) {
+			spw_source_turn(src);
+			continue;
+		}
+		r = spw_sys_pwrite(g->t.fd, src->at, len, off + done);
+		if (r < 0)
+			return done ? (int64_t)done : r;
+		spw_source_skip(src, (uint64_t)r);
+		done += (uint64_t)r;
+		if ((uint64_t)r < len)
+			break;
+	}
+	return (int64_t)done;
 }
 
 static void
@@ -99,7 +110,7 @@ progress(struct spw_seg *seg)
  * kernel's by now, and nothing was written. r: what the cache said at first.
  */
 static __attribute__((noinline)) int64_t
-write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
+write_on(struct spw_grip *g, struct spw_source *src, uint64_t n, uint64_t off,
 	 int64_t r)
 {
 	struct spw_seg *seg = g->me->map->seg;
@@ -107,8 +118,8 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 	int in_vain = 0;
 	bool hopeless;
 
-	for (;; r = spw_cache_write(g->me, &g->t, (const char *)buf + done,
-				    n - done, off + done)) {
+	for (;; r = spw_cache_write(g->me, &g->t, src, n - done,
+				    off + done)) {
 		if (r >= 0) {
 			done += (uint64_t)r;
 			in_vain = 0;
@@ -117,7 +128,7 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 			continue;
 		}
 		if (r == -ESTALE)
-			return write_rest(g, buf, n, off, done);
+			return write_rest(g, src, n, off, done);
 		if (r == -EAGAIN) {
 			lock_end(g);
 			continue;
@@ -135,7 +146,7 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 		if (r == 0 && (hopeless || in_vain > PATIENCE)) {
 			r = leave_now(g, SPW_BYPASS_NO_ROOM);
 			if (r == 0)
-				return write_rest(g, buf, n, off, done);
+				return write_rest(g, src, n, off, done);
 		}
 		if (r < 0)
 			return done ? (int64_t)done : r;
@@ -143,13 +154,13 @@ write_on(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off,
 }
 
 ONCE_MORE int64_t
-write_at(struct spw_grip *g, const void *buf, uint64_t n, uint64_t off)
+write_at(struct spw_grip *g, struct spw_source *src, uint64_t n, uint64_t off)
 {
 	bool had_end = g->t.end_locked;
-	int64_t r = spw_cache_write(g->me, &g->t, buf, n, off);
+	int64_t r = spw_cache_write(g->me, &g->t, src, n, off);
 
 	if (SPW_UNLIKELY(r != (int64_t)n)) {
-		r = write_on(g, buf, n, off, r);
+		r = write_on(g, src, n, off, r);
 		if (g->t.end_locked != had_end)
 			unlock_end(g);
 	}
@@ -240,29 +251,29 @@ total(const struct iovec *iov, int n)
 	return (int64_t)SPW_MIN(sum, CALL_MAX);
 }
 
-/* Each vector in turn. */
+/* How many bytes come before the first bad address. */
+ONCE_MORE int64_t
+until_bad(const struct iovec *iov, int n, uint64_t sum)
+{
+	uint64_t good = 0;
+
+	for (int i = 0; i < n && good < sum; i++) {
+		if (spw_cache_bad_pointer(iov[i].iov_base, iov[i].iov_len))
+			return good ? (int64_t)good : -EFAULT;
+		good += iov[i].iov_len;
+	}
+	return (int64_t)SPW_MIN(good, sum);
+}
+
+/* As one: what is in a block must not be torn where a vector ends. */
 ONCE_MORE int64_t
 write_vectors(struct spw_grip *g, const struct iovec *iov, int n,
-	      uint64_t left, uint64_t off)
+	      uint64_t sum, uint64_t off)
 {
-	uint64_t done = 0;
+	struct spw_source src = { iov->iov_base, iov->iov_len, iov + 1 };
+	int64_t good = until_bad(iov, n, sum);
 
-	for (int i = 0; i < n && left; i++) {
-		uint64_t len = SPW_MIN(iov[i].iov_len, left);
-		int64_t r;
-
-		if (!len)
-			continue;
-		g->begun = done;
-		r = write_at(g, iov[i].iov_base, len, off + done);
-		if (r < 0)
-			return done ? (int64_t)done : r;
-		done += (uint64_t)r;
-		left -= (uint64_t)r;
-		if ((uint64_t)r < len)
-			break;
-	}
-	return (int64_t)done;
+	return good < 0 ? good : write_at(g, &src, (uint64_t)good, off);
 }
 
 /* Bad memory faults here, where nothing is held. Returns how many vectors

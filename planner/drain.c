@@ -417,6 +417,8 @@ work(struct spw_drainer *d, bool asked)
 	int64_t began = spw_now_ms();
 	uint32_t went;
 
+	if (asked)
+		spw_lane_adopt_inside(&d->me);
 	d->gives_up = d->keeps && !asked && is_short(d);
 	went = spw_pass(d, asked);
 

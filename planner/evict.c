@@ -224,6 +224,38 @@ forget(struct spw_drainer *d, uint32_t file)
 		spw_home_close(d, file);
 }
 
+/* Its ctime at home is that of its coming there, and who has seen another is
+ * not to see that: without its record nobody could tell. */
+static bool
+is_remembered(const struct spw_file *f)
+{
+	uint32_t told = SPW_FILE_TIMES | SPW_FILE_SEEN;
+
+	return (atomic_load(&f->flags) & (told | SPW_FILE_UNLINKED)) == told &&
+	       !atomic_load(&f->bypass);
+}
+
+/* All but that. */
+static void
+let_go(struct spw_drainer *d, uint32_t file)
+{
+	struct spw_file *f = &d->map->files[file];
+
+	drop_blocks(d, file);
+	if (!atomic_load(&f->opens) && !spw_file_is_unsettled(f))
+		spw_home_close(d, file);
+}
+
+static bool
+is_let_go(const struct spw_drainer *d, uint32_t file)
+{
+	const struct spw_file *f = &d->map->files[file];
+
+	return !atomic_load(&f->nblocks) && !atomic_load(&f->nchunks) &&
+	       !(atomic_load(&f->flags) & SPW_FILE_COPIED) &&
+	       d->homes[file].fd < 0;
+}
+
 void
 spw_forget_files(struct spw_drainer *d)
 {
@@ -236,8 +268,9 @@ spw_forget_files(struct spw_drainer *d)
 
 	for (uint32_t i = 0; i < ready; i++) {
 		struct spw_file *f = &map->files[i];
-		struct spw_home *h = &d->homes[i];
 		bool unlinked = atomic_load(&f->flags) & SPW_FILE_UNLINKED;
+		bool remembered = !hurry && is_remembered(f);
+		struct spw_home *h = &d->homes[i];
 
 		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
 		      SPW_IN_USE) || atomic_load(&f->opens) ||
@@ -254,12 +287,14 @@ spw_forget_files(struct spw_drainer *d)
 		    atomic_load(&f->flags) & SPW_FILE_STAGED &&
 		    now < atomic_load(&map->seg->staged_until))
 			continue;
+		if (remembered && is_let_go(d, i))
+			continue;
 		if (!h->idle_since)
 			h->idle_since = now;
 		/* With nothing cached there is no reason to keep it open, and
 		 * one not to: a program just linked waits to be executed. */
 		if (unlinked || hurry || !atomic_load(&f->nblocks) ||
 		    now - h->idle_since > IDLE_MS)
-			forget(d, i);
+			(remembered ? let_go : forget)(d, i);
 	}
 }

@@ -151,23 +151,45 @@ call_up(struct spw_me *me, uint32_t file, const struct batch *batch)
 			me->map, lane->blocks[lane->nblocks - 1 - i]);
 }
 
+static __attribute__((noinline)) void
+gather(struct spw_source *src, uint8_t *to, uint64_t n)
+{
+	for (;;) {
+		uint64_t len = SPW_MIN(n, src->left);
+
+		if (len)
+			memcpy(to, src->at, len);
+		spw_source_skip(src, len);
+		to += len;
+		n -= len;
+		if (!n)
+			return;
+		spw_source_turn(src);
+	}
+}
+
 static void
-copy_in(struct spw_me *me, const struct batch *batch, const uint8_t *buf)
+copy_in(struct spw_me *me, const struct batch *batch, struct spw_source src)
 {
 	bool streamed = false;
 
 	for (uint32_t i = 0; i < batch->n; i++) {
 		const struct piece *p = &batch->piece[i];
+		uint8_t *to = spw_slot(me->map, p->slot) + p->from;
+		uint32_t len = p->to - p->from;
 
-		if (is_whole(p)) {
-			spw_stream_block(spw_slot(me->map, p->slot), buf);
-			buf += SPW_BLOCK_SIZE;
-			streamed = true;
+		if (SPW_UNLIKELY(len > src.left)) {
+			gather(&src, to, len);
 			continue;
 		}
-		memcpy(spw_slot(me->map, p->slot) + p->from, buf,
-		       p->to - p->from);
-		buf += p->to - p->from;
+		if (is_whole(p)) {
+			spw_stream_block(to, src.at);
+			streamed = true;
+		} else {
+			memcpy(to, src.at, len);
+		}
+		src.at += len;
+		src.left -= len;
 	}
 	if (streamed)
 		spw_stream_end();
@@ -561,15 +583,12 @@ look_for_drainer(struct spw_me *me, int64_t now)
 
 int64_t
 spw_cache_write(struct spw_me *me, const struct spw_target *t,
-		const void *buf, uint64_t n, uint64_t off)
+		struct spw_source *src, uint64_t n, uint64_t off)
 {
-	const uint8_t *from = buf;
 	int64_t time = me->looked;
 	uint64_t left = n;
 	int tries = 0, r = 0;
 
-	if (spw_cache_bad_pointer(buf, n))
-		return -EFAULT;
 	while (left && r == 0) {
 		struct batch batch;
 		uint64_t done;
@@ -582,9 +601,9 @@ spw_cache_write(struct spw_me *me, const struct spw_target *t,
 		}
 		if (!batch.piece[0].from)
 			call_up(me, t->file, &batch);
-		copy_in(me, &batch, from);
+		copy_in(me, &batch, *src);
 		r = publish(me, t, &batch, &done);
-		from += done;
+		spw_source_skip(src, done);
 		off += done;
 		left -= done;
 		if (done)

@@ -3,6 +3,8 @@
 #ifndef SPW_SHM_CACHE_H
 #define SPW_SHM_CACHE_H
 
+#include <sys/uio.h>
+
 #include "shm/files.h"
 
 /* One call's file: fd is the caller's own descriptor, for what has to be
@@ -14,17 +16,42 @@ struct spw_target {
 	bool end_locked;		/* the caller holds file.append */
 };
 
+struct spw_source {			/* bytes to be written */
+	const uint8_t *at;		/* what comes first, */
+	uint64_t left;			/* how much of that there is, */
+	const struct iovec *next;	/* and what comes after it */
+};
+
+static inline void
+spw_source_turn(struct spw_source *src)
+{
+	src->at = src->next->iov_base;
+	src->left = src->next->iov_len;
+	src->next++;
+}
+
+static inline void
+spw_source_skip(struct spw_source *src, uint64_t n)
+{
+	while (n > src->left) {
+		n -= src->left;
+		spw_source_turn(src);
+	}
+	src->at += n;
+	src->left -= n;
+}
+
 /*
- * Writes all n bytes into the segment. Returns n, fewer when room ran out on
- * the way, or a negative errno: -ENOBUFS, no room and nothing was written;
- * -ENOMEM, the same, and there will be none;
+ * Writes n bytes into the segment; src moves on. Returns n, fewer when room ran
+ * out on the way, or a negative errno: -ENOBUFS, no room and nothing was
+ * written; -ENOMEM, the same, and there will be none;
  * -EAGAIN, it moves the end of a file that others append to, and file.append
- * is not held;
- * -EFAULT for pointers that cannot be. When it returns n the bytes survive
- * the death of any process, and every process of the job reads them.
+ * is not held. When it returns n the bytes survive the death of any process,
+ * and every process of the job reads them. What falls into one block comes
+ * there at once, from however many places.
  */
 int64_t spw_cache_write(struct spw_me *me, const struct spw_target *t,
-			const void *buf, uint64_t n, uint64_t off);
+			struct spw_source *src, uint64_t n, uint64_t off);
 
 /*
  * Reads what the file holds at off: from the segment where it has the bytes,

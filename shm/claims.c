@@ -16,6 +16,11 @@
  * is in the chain, and who is at large looks through the chain after he has
  * said so: one of the two sees the other. Jobs are entered without any lock.
  *
+ * The last job takes the table along. Whether it stays is decided by who has
+ * the lock of its file: `gone` is set before one looks for jobs that came
+ * meanwhile, and whoever finds it set, since its setter was killed, decides
+ * anew. Until then nobody makes another table under that name.
+ *
  * A job that was killed may leave claims behind. They are void when its
  * segment is gone, and are taken away when somebody meets them or the room
  * is needed.
@@ -43,6 +48,7 @@ enum {
 	RACES = 100,			/* made and removed under our hands */
 	PATIENCE_MS = 500,		/* for who opens a file, once a stripe */
 	DROP_MS = 5,			/* for who has many to drop */
+	DECIDE_MS = 1000,
 	SPINS = 200, LOOK_US = 50,
 };
 
@@ -92,6 +98,7 @@ struct shared {
 
 struct spw_claims {			/* this process's mapping */
 	struct shared *at;
+	uint64_t ino;
 	char dir[SPW_SEG_PATH_MAX];	/* with the slash */
 	char path[SPW_SEG_PATH_MAX];
 };
@@ -214,7 +221,7 @@ make_table(const struct spw_claims *c)
 }
 
 static int
-check(int fd)
+check(int fd, uint64_t *ret_ino)
 {
 	struct stat st;
 	struct { struct fixed fixed; uint32_t crc; } head;
@@ -237,6 +244,7 @@ check(int fd)
 		return -EBADMSG;
 	if (head.fixed.uid != st.st_uid)
 		return -EPERM;
+	*ret_ino = st.st_ino;
 	return spw_seg_is_of_boot(head.fixed.boot_id) ? 0 : -ESTALE;
 }
 
@@ -257,6 +265,62 @@ describe_mapping(const struct spw_claims *c)
 	return 0;
 }
 
+static bool
+is_in_use(const struct spw_claims *c)
+{
+	for (int i = 0; i < JOBS; i++)
+		if (atomic_load(&c->at->jobs[i].gen) & 1)
+			return true;
+	return false;
+}
+
+/* Who enters a job looks whether the table is gone afterwards, and so do we
+ * whether there are jobs: one of us sees the other. */
+static void
+decide(const struct spw_claims *c)
+{
+	while (!is_in_use(c)) {
+		atomic_store(&c->at->gone, 1);
+		SPW_FAILPOINT("claims-gone");
+		if (!is_in_use(c)) {
+			(void)spw_sys_unlink(c->path);	/* deleted is as good */
+			return;
+		}
+		atomic_store(&c->at->gone, 0);
+	}
+	atomic_store(&c->at->gone, 0);	/* by one who was killed */
+}
+
+static int
+lock_table(int fd)
+{
+	int64_t until = spw_now_ms() + DECIDE_MS;
+	int r;
+
+	while ((r = spw_seg_lock_fd(fd, 0)) == -EAGAIN &&
+	       spw_now_ms() < until)
+		spw_sys_sleep_us(LOOK_US);
+	return r == -EAGAIN ? -EBUSY : r;
+}
+
+/* fd is a description of its own of the table that c has mapped. */
+static int
+decide_locked(const struct spw_claims *c, int fd)
+{
+	struct stat mine, named;
+	int r = lock_table(fd);
+
+	if (r < 0)
+		return r;
+	if (spw_sys_fstat(fd, &mine) == 0 &&
+	    spw_sys_fstatat(AT_FDCWD, c->path, &named,
+			    AT_SYMLINK_NOFOLLOW) == 0 &&
+	    mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
+		decide(c);
+	return 0;
+}
+
+/* -ENOENT: it is gone, or goes. */
 static int
 map_existing(struct spw_claims *c)
 {
@@ -264,16 +328,21 @@ map_existing(struct spw_claims *c)
 
 	if (fd < 0)
 		return fd == -ELOOP ? -EPERM : fd;
-	r = check(fd);
+	r = check(fd, &c->ino);
 	c->at = r == 0 ? spw_seg_map(fd, TABLE_SIZE) : NULL;
-	spw_sys_close(fd);
-	if (!c->at)
-		return r < 0 ? r : -ENOMEM;
-	if (atomic_load(&c->at->gone)) {	/* removed a moment ago */
-		spw_sys_munmap(c->at, TABLE_SIZE);
-		return -ENOENT;
+	if (r == 0 && !c->at)
+		r = -ENOMEM;
+	if (r == 0 && atomic_load(&c->at->gone)) {
+		r = decide_locked(c, fd);
+		if (r == 0 && atomic_load(&c->at->gone))
+			r = -ENOENT;
+		spw_seg_unlock_byte(fd, 0);
+	} else {
+		spw_sys_close(fd);
 	}
-	return describe_mapping(c);
+	if (r < 0 && c->at)
+		(void)spw_sys_munmap(c->at, TABLE_SIZE);
+	return r < 0 ? r : describe_mapping(c);
 }
 
 static int
@@ -436,15 +505,6 @@ take_unused(struct spw_claims *c, uint32_t *ret_job)
 			return true;
 		}
 	}
-	return false;
-}
-
-static bool
-is_in_use(const struct spw_claims *c)
-{
-	for (int i = 0; i < JOBS; i++)
-		if (atomic_load(&c->at->jobs[i].gen) & 1)
-			return true;
 	return false;
 }
 
@@ -943,21 +1003,28 @@ spw_claim_void(struct spw_claims *c, const struct spw_claimant *who,
 	(void)close_chain(&chain);
 }
 
-/* Who enters a job looks whether the table is gone afterwards, and so do we
- * whether there are jobs: one of us sees the other. */
+static bool
+is_mapped(const struct spw_claims *c, int fd)
+{
+	struct stat st;
+
+	return spw_sys_fstat(fd, &st) == 0 && st.st_ino == c->ino;
+}
+
+/* Who has no descriptor for it leaves it behind. */
 static void
 remove_unused_table(struct spw_claims *c)
 {
-	uint32_t no = 0;
+	int fd;
 
-	while (!is_in_use(c) &&
-	       atomic_compare_exchange_strong(&c->at->gone, &no, 1)) {
-		if (!is_in_use(c)) {
-			(void)spw_sys_unlink(c->path);	/* deleted is as good */
-			return;
-		}
-		atomic_store(&c->at->gone, 0);
-	}
+	if (is_in_use(c))
+		return;
+	fd = spw_sys_open(c->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return;
+	if (is_mapped(c, fd))
+		(void)decide_locked(c, fd);
+	spw_seg_unlock_byte(fd, 0);
 }
 
 void

@@ -306,6 +306,14 @@ spw_lane_adopt_all(struct spw_me *me)
 	return n;
 }
 
+void
+spw_lane_adopt_inside(struct spw_me *me)
+{
+	for (uint32_t i = 0; i < spw_lane_count(me->map); i++)
+		if (atomic_load(&me->map->lanes[i].inside))
+			(void)adopt_if_dead(me, i, true);
+}
+
 /* Nothing that is left over from a predecessor counts. */
 static void
 sit_down(struct spw_map *map, uint32_t no, uint32_t proc,

@@ -30,6 +30,9 @@ bool spw_lane_adopt_if_dead(struct spw_me *me, uint32_t lane_no);
 /* Adopts every dead lane there is; returns how many. No lock held. */
 uint32_t spw_lane_adopt_all(struct spw_me *me);
 
+/* The same of those that died in a write: what they had begun counts. */
+void spw_lane_adopt_inside(struct spw_me *me);
+
 /* Set by the drainer: cuts the file, home and here, as file.cut says. */
 extern int (*spw_lane_finish_cut)(struct spw_me *me, uint32_t file);
 

@@ -439,20 +439,28 @@ open_again(const struct spw_map *map)
 }
 
 int
-spw_seg_lock_byte(const struct spw_map *map, int byte)
+spw_seg_lock_fd(int fd, int byte)
 {
 	struct flock lock = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte,
 		.l_len = 1,
 	};
+	int r = spw_sys_fcntl(fd, F_OFD_SETLK, (long)&lock);
+
+	return r == -EACCES ? -EAGAIN : r;
+}
+
+int
+spw_seg_lock_byte(const struct spw_map *map, int byte)
+{
 	int r, fd = open_again(map);
 
 	if (fd < 0)
 		return fd;
-	r = spw_sys_fcntl(fd, F_OFD_SETLK, (long)&lock);
+	r = spw_seg_lock_fd(fd, byte);
 	if (r < 0) {
 		spw_sys_close(fd);
-		return r == -EACCES ? -EAGAIN : r;
+		return r;
 	}
 	return fd;
 }

@@ -146,6 +146,9 @@ void spw_seg_meet_slots(struct spw_map *map, uint32_t slot);
  * it: he may be stopped, so nobody waits in the kernel. */
 int spw_seg_lock_byte(const struct spw_map *map, int byte);
 
+/* The same where there is a description of one's own: 0. */
+int spw_seg_lock_fd(int fd, int byte);
+
 /* Closing alone is not enough: a child forked meanwhile has the descriptor,
  * and with it the lock. */
 void spw_seg_unlock_byte(int fd, int byte);

@@ -160,8 +160,10 @@ close_file(const struct spw_target *t, const char *name)
 static void
 put(const struct spw_target *t, int byte, uint64_t n, uint64_t off)
 {
+	struct spw_source src = { buf, n, NULL };
+
 	memset(buf, byte, n);
-	CHECK(spw_cache_write(&me, t, buf, n, off) == (int64_t)n);
+	CHECK(spw_cache_write(&me, t, &src, n, off) == (int64_t)n);
 }
 
 static void

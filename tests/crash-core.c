@@ -26,11 +26,11 @@ static int
 write_all(struct core_door *c, int which, const void *buf, uint64_t n,
 	  uint64_t off)
 {
+	struct spw_source src = { buf, n, NULL };
 	uint64_t done = 0;
 
 	while (done < n) {
-		int64_t r = spw_cache_write(&c->me, &c->target[which],
-					    (const char *)buf + done,
+		int64_t r = spw_cache_write(&c->me, &c->target[which], &src,
 					    n - done, off + done);
 
 		if (r >= 0)
@@ -140,7 +140,8 @@ open_as(struct core_door *c, const char *name, struct spw_target *ret_target,
 static int
 leave_unlinked(struct core_door *c)
 {
-	static char bytes[2 * CRASH_BLOCK];
+	static uint8_t bytes[2 * CRASH_BLOCK];
+	struct spw_source src = { bytes, sizeof(bytes), NULL };
 	struct spw_target t;
 	uint32_t ofd;
 	char name[32];
@@ -149,7 +150,7 @@ leave_unlinked(struct core_door *c)
 	snprintf(name, sizeof(name), "gone.%d", (int)getpid());
 	if (!open_as(c, name, &t, &ofd))
 		return -1;
-	r = spw_cache_write(&c->me, &t, bytes, sizeof(bytes), 0);
+	r = spw_cache_write(&c->me, &t, &src, sizeof(bytes), 0);
 	(void)spw_gate_sync(&c->me, t.file);
 	spw_file_flag(&c->me.map->files[t.file], SPW_FILE_UNLINKED);
 	unlink(name);

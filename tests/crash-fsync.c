@@ -129,15 +129,17 @@ write_some(struct hand *h)
 	uint64_t most = draw(&h->rng) % 2 ? SIZE : 3 * UNIT;
 	uint64_t len = (1 + draw(&h->rng) % (most / UNIT)) * UNIT;
 	static uint8_t data[SIZE];
+	struct spw_source src = { .at = data };
 	struct note *n = h->n;
 	int byte;
 
 	len = len < SIZE - off ? len : SIZE - off;
+	src.left = len;
 	byte = (int)(begin_op(n) % VALUES) + 1;
 	memset(data, byte, len);
 	memset(n->changed + off, 1, len);
 	while (done < len) {
-		int64_t r = spw_cache_write(&h->me, &h->t, data, len - done,
+		int64_t r = spw_cache_write(&h->me, &h->t, &src, len - done,
 					    off + done);
 
 		CHECK(r > 0 || r == -ENOBUFS);

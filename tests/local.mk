@@ -336,6 +336,7 @@ tests_scripts = \
 	tests/cmd-place.sh \
 	tests/cmd-profile.sh \
 	tests/cmd-recover.sh \
+	tests/cmd-run-disabled.sh \
 	tests/cmd-run-loading.sh \
 	tests/cmd-run-namespace.sh \
 	tests/cmd-run-refuses.sh \
@@ -356,6 +357,7 @@ tests_scripts = \
 	tests/crash-preload.sh \
 	tests/crash-step.sh \
 	tests/crash-tiers.sh \
+	tests/crash-vectors.sh \
 	tests/crash-writers.sh \
 	tests/io-denied.sh \
 	tests/module-exports.sh \
@@ -461,6 +463,7 @@ tests_scripts = \
 	tests/twin-container.sh \
 	tests/twin-crowd.sh \
 	tests/twin-ctime.sh \
+	tests/twin-ctime-kept.sh \
 	tests/twin-cut-dead.sh \
 	tests/twin-denied.sh \
 	tests/twin-emptied.sh \

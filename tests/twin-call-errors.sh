@@ -16,7 +16,7 @@ for delay in 10s 1ms 20s; do
 	[ $delay != 20s ] ||		# where a tier answers fsync
 		spilled_flags+=(--tiers "ram@64M nvme:$(place "$here/nvme")@64M")
 	(cd b-$delay && spilled "$top_builddir/tests/call-errors") >spilled.out
-	counter_above writes_absorbed 1000
+	counter_above writes_absorbed 15	# one of many vectors is one
 	counter_above reads_served 1000
 	counter_is bytes_undrained 0
 	diff -u plain.out spilled.out || fail "with a delay of $delay"

@@ -84,11 +84,12 @@ static void
 write_all(struct worker *w, const struct spw_target *t, uint64_t n,
 	  uint64_t off)
 {
+	struct spw_source src = { w->buf, n, NULL };
 	uint64_t done = 0;
 
 	while (done < n) {
-		int64_t r = spw_cache_write(&w->me, t, w->buf + done,
-					    n - done, off + done);
+		int64_t r = spw_cache_write(&w->me, t, &src, n - done,
+					    off + done);
 
 		if (r == -ENOBUFS)
 			spw_gate_wait_room(&w->me, 20);

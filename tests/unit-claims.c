@@ -14,7 +14,7 @@
 
 #include "shm/failpoint.h"
 
-enum { MANY = 10000, KILLS = 60, CROWD = 3, HEAD = 80 };
+enum { MANY = 10000, KILLS = 60, CROWD = 3, HEAD = 76 };
 
 static char shm[] = "/dev/shm/spillway-unit.XXXXXX";
 static char place[SPW_SEG_PATH_MAX], table[SPW_SEG_PATH_MAX + 8];
@@ -132,6 +132,25 @@ kill_some(void)
 	}
 }
 
+/* A process of its own: one that has a table keeps it. */
+static int
+open_elsewhere(void)
+{
+	int status, r = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		char *argv[] = { "unit-claims", shm, NULL };
+
+		execv("/proc/self/exe", argv);
+		_exit(99);
+	}
+	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "crash");
+	r = WEXITSTATUS(status);
+	check(r != 99, "exec");
+	return r;
+}
+
 #ifdef SPW_FAILPOINTS
 /* Stops where it may be looking at a chain or changing it. */
 static pid_t
@@ -204,31 +223,54 @@ stop_some(void)
 	check(claim(&two, 1000) == SPW_CLAIM_ALONE, "as before");
 	drop(&two, 1000);
 }
+
+/* Who takes the table along is killed, or stopped for a while, before its name
+ * is gone: the next finds it as it is, and makes one that all share. */
+static void
+leave_name(const char *how)
+{
+	struct spw_map last, next;
+	int status;
+	pid_t pid;
+
+	make("last", &last);
+	check(unlink(last.path) == 0, "unlink");
+	pid = fork();
+	if (pid == 0) {
+		spw_failpoint_set(how);
+		spw_claims_part(&last);
+		_exit(0);
+	}
+	check(waitpid(pid, &status, WUNTRACED) == pid &&
+	      !WIFEXITED(status), "the end of the last");
+	check(access(table, F_OK) == 0, "its name is left");
+	if (WIFSTOPPED(status) && fork() == 0) {
+		usleep(200000);
+		kill(pid, SIGCONT);
+		_exit(0);
+	}
+	make("next", &next);
+	check(access(table, F_OK) == 0, "the new one has a name");
+	check(claim(&next, 1) == SPW_CLAIM_ALONE, "nobody has it");
+	check(open_elsewhere() == 0, "others find it");
+	check(unlink(next.path) == 0, "unlink");
+	spw_claims_part(&next);
+	check(access(table, F_OK) < 0, "and it goes");
+	while (wait(NULL) > 0)
+		;
+}
 #else
 static void
 stop_some(void)
 {
 }
-#endif
 
-/* A process of its own: one that has a table keeps it. */
-static int
-open_elsewhere(void)
+static void
+leave_name(const char *how)
 {
-	int status, r = 0;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		char *argv[] = { "unit-claims", shm, NULL };
-
-		execv("/proc/self/exe", argv);
-		_exit(99);
-	}
-	check(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "crash");
-	r = WEXITSTATUS(status);
-	check(r != 99, "exec");
-	return r;
+	(void)how;
 }
+#endif
 
 static void
 damage(void)
@@ -280,6 +322,8 @@ end(void)
 	check(access(table, F_OK) < 0, "the last one takes the table along");
 	(void)unlink(two.path);
 	(void)unlink(three.path);
+	leave_name("claims-gone:1");
+	leave_name("claims-gone:1:stop");
 	(void)rmdir(place);
 	(void)rmdir(shm);
 }

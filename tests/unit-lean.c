@@ -69,9 +69,10 @@ static int64_t
 put(uint64_t number)
 {
 	uint8_t block[SPW_BLOCK_SIZE];
+	struct spw_source src = { block, sizeof(block), NULL };
 
 	memset(block, (int)(number / LEAP) + 1, sizeof(block));
-	return spw_cache_write(&me, &target, block, sizeof(block),
+	return spw_cache_write(&me, &target, &src, sizeof(block),
 			       number << SPW_BLOCK_SHIFT);
 }
 
@@ -136,8 +137,9 @@ static int64_t
 cross(uint64_t number)
 {
 	static const uint8_t record[100];
+	struct spw_source src = { record, sizeof(record), NULL };
 
-	return spw_cache_write(&me, &target, record, sizeof(record),
+	return spw_cache_write(&me, &target, &src, sizeof(record),
 			       (number << SPW_BLOCK_SHIFT) - 50);
 }
 

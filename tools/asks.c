@@ -8,6 +8,7 @@
 #include "shm/files.h"
 #include "shm/gate.h"
 #include "shm/glance.h"
+#include "shm/lane.h"
 #include "shm/util.h"
 
 static bool
@@ -35,14 +36,32 @@ ask_for(struct spw_map *map, uint32_t file)
 	return a;
 }
 
+/* Who died in a write may not have come to say that there are bytes: asking
+ * makes the drainer look for him. */
+static void
+ask_for_entered(struct spw_map *map, uint32_t lanes, struct spw_asks *asks)
+{
+	for (uint32_t i = 0; i < lanes; i++) {
+		uint32_t file = atomic_load(&map->lanes[i].inside) - 1;
+
+		if (file < spw_seg_ready(map, SPW_POOL_FILES) &&
+		    !spw_file_is_unsettled(&map->files[file]))
+			asks->ask[asks->n++] = ask_for(map, file);
+	}
+}
+
 int
 spw_asks_make(struct spw_map *map, bool all, struct spw_asks *ret_asks)
 {
 	uint32_t count = spw_seg_ready(map, SPW_POOL_FILES);
-	struct spw_asks asks = { calloc(count + 1, sizeof(*asks.ask)), 0 };
+	uint32_t lanes = spw_lane_count(map);
+	struct spw_asks asks = {
+		calloc(count + lanes + 1, sizeof(*asks.ask)), 0,
+	};
 
 	if (!asks.ask)
 		return -ENOMEM;
+	ask_for_entered(map, lanes, &asks);
 	for (uint32_t i = 0; i < count; i++)
 		if (is_wanted(map, i, all))
 			asks.ask[asks.n++] = ask_for(map, i);

@@ -123,9 +123,60 @@ check_program(struct run *r)
 	       ? FAILED : -1;
 }
 
+static void
+write_receipt(const struct run *r, const struct spw_receipt *receipt)
+{
+	const char *path = r->args.cfg.receipt;
+	struct spw_diag d;
+	int err;
+
+	if (!*path)
+		return;
+	err = spw_receipt_write(receipt, path);
+	if (!err)
+		return;
+	spw_diag_begin(&d, SPW_WARNING, SPW_W178);
+	spw_diag_subject(&d, "receipt %e", path);
+	spw_diag_cause(&d, "cannot be written: %s", spw_diag_errno(-err));
+	spw_diag_print(&d, r->args.color, STDERR_FILENO);
+}
+
+/* For who wants a receipt all the same. Negative: it cannot be watched. */
+static int
+run_watched(struct run *r, char **envp)
+{
+	struct spw_receipt receipt = {
+		.drainer = spw_segment_host_name(SPW_HOST_NONE),
+	};
+	int err = r->prepared ? 0 : spw_child_prepare(&r->child);
+
+	if (err < 0)
+		return err;
+	r->prepared = true;
+	if (r->child.pid)
+		return -ECHILD;		/* it could not be a child before */
+	err = spw_child_start(&r->child, r->path, r->args.rest, envp);
+	if (err < 0)
+		return err;
+	while (!r->child.ended)
+		(void)spw_child_step(&r->child, 1000000);
+	spw_jobname_choose(&r->args.cfg, envp);
+	receipt.job = r->args.cfg.job;
+	receipt.exit_status = r->child.status;
+	receipt.seconds = spw_show_clock() - r->began;
+	write_receipt(r, &receipt);
+	return receipt.exit_status;
+}
+
 static int
 run_plainly(struct run *r, char **envp)
 {
+	int status = *r->args.cfg.receipt ? run_watched(r, envp) : -1;
+
+	if (status >= 0)
+		return status;
+	if (r->prepared)
+		spw_child_restore(&r->child);
 	execvpe(r->path, r->args.rest, envp);
 	return blame_program(r, r->args.rest[0], -errno);
 }
@@ -141,8 +192,6 @@ run_without(struct run *r, char **envp, struct spw_diag *d)
 	say(r, d, 0);
 	if (r->args.cfg.strict)
 		return FAILED;
-	if (r->prepared)
-		spw_child_restore(&r->child);
 	return run_plainly(r, envp);
 }
 
@@ -513,24 +562,6 @@ report_left(const struct run *r, const struct spw_receipt *receipt,
 			       (unsigned)agent);
 	spw_diag_hint(&d, how == SPW_LEFT_ALONE ? "spillway recover %e"
 		      : "spillway drain --wait %e", r->args.cfg.job);
-	spw_diag_print(&d, r->args.color, STDERR_FILENO);
-}
-
-static void
-write_receipt(const struct run *r, const struct spw_receipt *receipt)
-{
-	const char *path = r->args.cfg.receipt;
-	struct spw_diag d;
-	int err;
-
-	if (!*path)
-		return;
-	err = spw_receipt_write(receipt, path);
-	if (!err)
-		return;
-	spw_diag_begin(&d, SPW_WARNING, SPW_W178);
-	spw_diag_subject(&d, "receipt %e", path);
-	spw_diag_cause(&d, "cannot be written: %s", spw_diag_errno(-err));
 	spw_diag_print(&d, r->args.color, STDERR_FILENO);
 }
 
