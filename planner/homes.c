@@ -17,6 +17,7 @@
 #include "planner/drainer.h"
 #include "planner/find.h"
 #include "planner/lasting.h"
+#include "planner/store.h"
 #include "shm/files.h"
 #include "shm/lane.h"
 #include "shm/names.h"
@@ -194,7 +195,10 @@ spw_home_of(struct spw_drainer *d, uint32_t file)
 
 	if (h->gen != gen) {
 		spw_home_close(d, file);
-		*h = (struct spw_home){ .fd = -1, .gen = gen };
+		*h = (struct spw_home){
+			.fd = -1, .gen = gen,
+			.uncut = d->store && d->store->inherited,
+		};
 	}
 	return h;
 }

@@ -119,6 +119,13 @@ spw_file_note_low(struct spw_file *f, uint64_t size)
 		;
 }
 
+/* Of two such, either of which may be 0. */
+static inline uint64_t
+spw_file_lowest(uint64_t a, uint64_t b)
+{
+	return a && b ? SPW_MIN(a, b) : a | b;
+}
+
 /* The kernel's ctime after a change by the program. Our drain may have moved
  * it on in between: then it is a moment late, and not lost. */
 static inline void
