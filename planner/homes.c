@@ -372,6 +372,10 @@ spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 	h->noted = d->passes;
 	if (spw_aside_call(d->aside, f->dev, look, &l, sizeof(l), NULL) < 0)
 		return;
+	/* Our own times will hide it from who opens the file. */
+	if (atomic_load(&f->home_ctime) != SPW_CTIME_MOVES &&
+	    spw_file_is_foreign_time(f, spw_nanoseconds(&l.st.st_mtim)))
+		spw_file_flag(f, SPW_FILE_CHANGED);
 	begin_moving(f, &l.st);
 }
 

@@ -148,6 +148,17 @@ spw_file_note_ctime(struct spw_file *f, int64_t ctime)
 		spw_file_move_ctime(f, ctime);
 }
 
+/* Whether home has this time from others: it is none that it had or got from
+ * us. To be asked while no drain of ours moves it. */
+static inline bool
+spw_file_is_foreign_time(const struct spw_file *f, int64_t mtime)
+{
+	return mtime != atomic_load(&f->home_mtime) &&
+	       mtime != atomic_load(&f->wtime) &&
+	       mtime != atomic_load(&f->set_mtime) &&
+	       mtime != atomic_load(&f->set_before);
+}
+
 /* wtime is about to have this time, from utimens or from home. */
 static inline void
 spw_file_note_set(struct spw_file *f, int64_t when)
