@@ -198,6 +198,22 @@ misfit(int fd, int flags, const struct statx *stx, const char *path)
 	return SPW_BYPASS_NONE;
 }
 
+/* Others changed the file while some of ours is on its way home: the drainer
+ * has seen it, or it is to be seen now. */
+static bool
+is_changed(const struct spw_file *f, int fd)
+{
+	int64_t ours = atomic_load(&f->home_ctime);
+	struct stat st;
+
+	if (atomic_load(&f->flags) & SPW_FILE_CHANGED)
+		return true;
+	return spw_file_is_unsettled(f) && ours != SPW_CTIME_MOVES &&
+	       spw_sys_fstat(fd, &st) == 0 &&
+	       atomic_load(&f->home_ctime) == ours &&
+	       spw_file_is_foreign_time(f, spw_nanoseconds(&st.st_mtim));
+}
+
 /* Somebody outside changed the file: what we cached of it is old. What was
  * seen at the open may be older still, if the drainer came home since; behind
  * the gate, with nothing left to bring home, the kernel tells the truth. */
@@ -206,16 +222,22 @@ refresh(struct spw_me *me, uint32_t file, int fd,
 	const struct spw_file_seen *seen)
 {
 	struct spw_file *f = &me->map->files[file];
+	bool changed = is_changed(f, fd);
 	struct stat st;
 
-	if (spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
-	    (atomic_load(&f->size) == seen->size &&
-	     atomic_load(&f->home_mtime) == seen->mtime))
+	if (atomic_load(&f->bypass))
+		return;
+	if (changed)
+		(void)spw_gate_settle(me, file);	/* close will tell */
+	else if (spw_file_is_unsettled(f) ||
+		 (atomic_load(&f->size) == seen->size &&
+		  atomic_load(&f->home_mtime) == seen->mtime))
 		return;
 	spw_gate_close(me, file);
 	if (!spw_file_is_unsettled(f) && spw_sys_fstat(fd, &st) == 0 &&
-	    (atomic_load(&f->size) != (uint64_t)st.st_size ||
+	    (changed || atomic_load(&f->size) != (uint64_t)st.st_size ||
 	     atomic_load(&f->home_mtime) != spw_nanoseconds(&st.st_mtim))) {
+		atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_CHANGED);
 		spw_gate_drop(me, file, 0);
 		atomic_store(&f->size, (uint64_t)st.st_size);
 		spw_file_take_times(f, spw_nanoseconds(&st.st_mtim),

@@ -42,10 +42,13 @@ spw_note_cut(struct spw_map *map, struct spw_file *f, int fd,
 		return;
 	when = spw_nanoseconds(&st.st_mtim);
 	spw_stamp_saw(map, spw_nanoseconds(&st.st_ctim));
-	if (when < begun || when == atomic_load(&f->wtime))
-		set_time(f, fd, path, spw_stamp(map, f));
-	else
+	if (when < begun || when == atomic_load(&f->wtime)) {
+		when = spw_stamp(map, f);
+		set_time(f, fd, path, when);
+	} else {
 		atomic_store(&f->wtime, when);
+	}
+	atomic_store(&f->home_mtime, when);
 }
 
 static int

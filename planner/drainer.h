@@ -45,6 +45,9 @@ struct spw_home {			/* a file's home, held open */
 	bool unsynced;			/* has bytes that no promise covers */
 	bool loose;			/* and some older than all objects */
 	bool named;			/* its name is durable */
+	bool uncut;			/* a cut may be lost with the power */
+	uint64_t kept_cut;		/* size + 1 of one that is not, and that
+					 * no object tells yet; 0: none */
 	bool dropped;			/* objects of it, not durably yet */
 	bool doubtful;			/* objects may be older than home, or
 					 * do not tell of a cut */
@@ -270,8 +273,8 @@ bool spw_sync_is_asked(const struct spw_drainer *d);
  * for that. */
 bool spw_sync_is_near(struct spw_drainer *d);
 
-/* Makes home durable. A cut that home has seen, and no object is older than,
- * is forgotten: home may be the only one that has what was written after it. */
+/* Makes home durable, and what was cut off it. If no object is older than that,
+ * it is forgotten: else the next one tells it, for those that are. */
 int spw_sync_home(struct spw_drainer *d, uint32_t file, int fd,
 		  bool forget_cut, bool *ret_was_cut);
 

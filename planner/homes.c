@@ -17,6 +17,7 @@
 #include "planner/drainer.h"
 #include "planner/find.h"
 #include "planner/lasting.h"
+#include "planner/store.h"
 #include "shm/files.h"
 #include "shm/lane.h"
 #include "shm/names.h"
@@ -194,7 +195,10 @@ spw_home_of(struct spw_drainer *d, uint32_t file)
 
 	if (h->gen != gen) {
 		spw_home_close(d, file);
-		*h = (struct spw_home){ .fd = -1, .gen = gen };
+		*h = (struct spw_home){
+			.fd = -1, .gen = gen,
+			.uncut = d->store && d->store->inherited,
+		};
 	}
 	return h;
 }
@@ -368,6 +372,10 @@ spw_home_note_ctime(struct spw_drainer *d, uint32_t file)
 	h->noted = d->passes;
 	if (spw_aside_call(d->aside, f->dev, look, &l, sizeof(l), NULL) < 0)
 		return;
+	/* Our own times will hide it from who opens the file. */
+	if (atomic_load(&f->home_ctime) != SPW_CTIME_MOVES &&
+	    spw_file_is_foreign_time(f, spw_nanoseconds(&l.st.st_mtim)))
+		spw_file_flag(f, SPW_FILE_CHANGED);
 	begin_moving(f, &l.st);
 }
 

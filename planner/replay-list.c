@@ -160,11 +160,13 @@ static void
 count_file(struct spw_replay *r, struct spw_replay_file *f)
 {
 	struct spw_replay_object *o = &r->objects[f->first];
-	uint64_t home = 0;
+	uint64_t home = 0, end = UINT64_MAX;
 
 	for (uint32_t i = 0; i < f->n; i++)
 		if (o[i].flags & SPW_OBJECT_HOME)
 			home = SPW_MAX(home, o[i].seq);
+	for (uint32_t i = f->n; i-- > 0; end = SPW_MIN(end, o[i].cut))
+		o[i].end = end;
 	for (uint32_t i = 0; i < f->n; i++) {
 		o[i].old = o[i].seq <= home;
 		if (o[i].old)

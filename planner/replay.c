@@ -25,6 +25,9 @@ struct bringing {			/* one file on its way home */
 	struct spw_replay_file *f;
 	const struct spw_replay_step *step;
 	const struct spw_replay_object *last;	/* applied */
+	uint64_t keep;			/* of home as it was, even if it is more
+					 * than the owner knew of */
+	uint64_t firm;			/* home has all cuts up to this one */
 	int64_t stamped;		/* ms */
 	uint32_t damaged;
 	int fd;
@@ -108,14 +111,19 @@ cut(int fd, uint64_t size)
 static int
 apply(struct bringing *b, const struct spw_replay_object *o)
 {
-	int err = o->cut == UINT64_MAX ? 0 : cut(b->fd, o->cut);
+	uint64_t end = SPW_MIN(o->end, o->offset + o->length);
+	int err = 0;
 
+	if (o->seq > b->firm && o->cut != UINT64_MAX) {
+		err = cut(b->fd, o->cut);
+		b->keep = SPW_MIN(b->keep, o->cut);
+	}
 	if (spw_now_ms() - b->stamped >= STAMP_MS) {
 		spw_replay_stamp(b->r);
 		b->stamped = spw_now_ms();
 	}
-	if (err == 0)
-		err = write_all(b->fd, b->r->raw, o->length, o->offset);
+	if (err == 0 && end > o->offset)
+		err = write_all(b->fd, b->r->raw, end - o->offset, o->offset);
 	if (err == 0)
 		b->last = o;
 	SPW_FAILPOINT("replay-applied");
@@ -153,11 +161,12 @@ static int
 finish(struct bringing *b)
 {
 	struct timespec ts[2] = { { 0, UTIME_OMIT }, { 0, 0 } };
+	uint64_t size = SPW_MAX(b->last->file_size, b->keep);
 	struct stat st;
 	int err = spw_sys_fstat(b->fd, &st);
 
-	if (err == 0 && (uint64_t)st.st_size != b->last->file_size)
-		err = spw_sys_ftruncate(b->fd, b->last->file_size);
+	if (err == 0 && (uint64_t)st.st_size != size)
+		err = spw_sys_ftruncate(b->fd, size);
 	if (err < 0)
 		return err;
 	ts[1] = spw_timespec(b->last->wtime);
@@ -300,25 +309,50 @@ is_known(const struct bringing *b, int64_t mtime)
 	return false;
 }
 
+/* Home is what it was when the last object was made, or younger: what it has
+ * beyond the end that the owner knew of, another node has written. A cut of the
+ * owner's that it may have lost with the power is told by objects without a
+ * time of home. */
+static void
+find_end(struct bringing *b, const struct stat *st)
+{
+	const struct spw_replay_object *o = &b->r->objects[b->f->first];
+	const struct spw_replay_object *last = NULL;
+	int64_t mtime = spw_nanoseconds(&st->st_mtim);
+
+	for (uint32_t i = 0; i < b->f->n; i++) {
+		if (o[i].old || o[i].gone)
+			continue;
+		last = &o[i];
+		if (o[i].flags & SPW_OBJECT_FIRM)
+			b->firm = o[i].seq;
+	}
+	if (last && (last->flags & SPW_OBJECT_FIRM ||
+		     (last->home_time && mtime >= last->home_time)))
+		b->keep = (uint64_t)st->st_size;
+}
+
 /* Changed after the owner had died, by somebody who does not know of us. */
 static bool
-is_changed(const struct bringing *b)
+is_changed(const struct bringing *b, const struct stat *st)
 {
-	int64_t last = SPW_MAX(b->f->wtime, b->r->alive + SLACK_NS), mtime;
-	struct stat st;
+	int64_t last = SPW_MAX(b->f->wtime, b->r->alive + SLACK_NS);
+	int64_t mtime = spw_nanoseconds(&st->st_mtim);
 
-	if (spw_sys_fstat(b->fd, &st) < 0)
-		return false;
-	mtime = spw_nanoseconds(&st.st_mtim);
 	return mtime > last && !is_known(b, mtime);
 }
 
 static int
 bring(struct bringing *b, bool force)
 {
-	int err;
+	struct stat st;
+	int err = spw_sys_fstat(b->fd, &st);
 
-	if (!force && is_changed(b))
+	if (err < 0)
+		return err;
+	if (!is_changed(b, &st))
+		find_end(b, &st);
+	else if (!force)
 		return -EEXIST;
 	err = apply_all(b);
 	if (err == 0 && b->last)

@@ -28,6 +28,8 @@ struct spw_replay_place {
 struct spw_replay_object {
 	uint64_t place, len;		/* in the tier */
 	uint64_t seq, offset, length, file_size, cut;
+	uint64_t end;			/* in the file, for its bytes: younger
+					 * ones cut the rest */
 	int64_t wtime, home_time;
 	uint32_t tier, flags;
 	uint32_t file;			/* or SPW_REPLAY_UNKNOWN */

@@ -411,6 +411,13 @@ take_cut(struct spw_drainer *d, uint32_t file)
 	struct spw_home *h = spw_home_of(d, file);
 	uint64_t low = atomic_exchange(&d->map->files[file].low, 0);
 
+	if (low) {
+		h->uncut = true;
+		h->logged_size = UINT64_MAX;	/* one more is to say that home
+						 * keeps it, when it does */
+	}
+	low = spw_file_lowest(low, h->kept_cut);
+	h->kept_cut = 0;
 	if (!low)
 		return UINT64_MAX;
 	if (h->named && !h->unsynced && !h->loose &&
@@ -425,6 +432,7 @@ static void
 describe(struct spw_drainer *d, struct spw_down *down)
 {
 	struct spw_file *f = &d->map->files[down->file];
+	struct spw_home *h = spw_home_of(d, down->file);
 	struct spw_object *o = &down->o;
 
 	down->file_gen = f->gen;
@@ -437,8 +445,10 @@ describe(struct spw_drainer *d, struct spw_down *down)
 		o->seq = atomic_fetch_add(&d->map->seg->sequence, 1) + 1;
 		o->cut = take_cut(d, down->file);
 	}
+	if (h->named && !h->uncut)
+		o->flags |= SPW_OBJECT_FIRM;
 	o->wtime = atomic_load(&f->wtime);
-	o->home_time = atomic_load(&f->home_mtime);
+	o->home_time = h->uncut ? 0 : atomic_load(&f->home_mtime);
 	o->block_size = 0;
 	o->path = down->path;
 	o->path_len = spw_name_copy(f, 0, down->path)

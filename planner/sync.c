@@ -303,9 +303,10 @@ note_size(struct spw_drainer *d, uint32_t file, struct gather *g)
 {
 	const struct spw_file *f = &d->map->files[file];
 
-	if (g->any || (!atomic_load(&f->low) &&
-		       spw_home_of(d, file)->logged_size ==
-		       atomic_load(&f->size)))
+	const struct spw_home *h = spw_home_of(d, file);
+
+	if (g->any || (!atomic_load(&f->low) && !h->kept_cut &&
+		       h->logged_size == atomic_load(&f->size)))
 		return;
 	*g = (struct gather){ .file = file, .err = g->err };
 	emit(d, g);
@@ -359,16 +360,23 @@ int
 spw_sync_home(struct spw_drainer *d, uint32_t file, int fd, bool forget_cut,
 	      bool *ret_was_cut)
 {
+	struct spw_home *h = spw_home_of(d, file);
 	struct spw_file *f = &d->map->files[file];
-	uint64_t low = forget_cut ? atomic_exchange(&f->low, 0) : 0;
+	uint64_t low = atomic_exchange(&f->low, 0);
 	struct syncing s = { f, f->gen, fd };
 	int r = (int)spw_aside_call(d->aside, f->dev, call_fsync, &s, sizeof(s),
 				    note_late);
 
-	if (r < 0 && low)
-		spw_file_note_low(f, low - 1);
-	*ret_was_cut = low != 0;
-	return r;
+	if (r < 0) {
+		if (low)
+			spw_file_note_low(f, low - 1);
+		return r;
+	}
+	low = spw_file_lowest(low, h->kept_cut);
+	h->kept_cut = forget_cut ? 0 : low;
+	h->uncut = false;
+	*ret_was_cut = forget_cut && low;
+	return 0;
 }
 
 /* Home itself, for what no object has. */
@@ -386,7 +394,8 @@ sync_home(struct spw_drainer *d, uint32_t file)
 	/* Before the change there were no objects, so none is older. */
 	touched = atomic_fetch_and(&f->flags, ~(uint32_t)SPW_FILE_TOUCHED) &
 		  SPW_FILE_TOUCHED;
-	if (!touched && !h->unsynced && !h->loose && h->named)
+	if (!touched && !h->unsynced && !h->loose && h->named && !h->uncut &&
+	    !atomic_load(&f->low))
 		return 0;
 	r = spw_sync_home(d, file, fd, !d->store->of_file[file], &was_cut);
 	if (r == 0) {

@@ -119,6 +119,13 @@ spw_file_note_low(struct spw_file *f, uint64_t size)
 		;
 }
 
+/* Of two such, either of which may be 0. */
+static inline uint64_t
+spw_file_lowest(uint64_t a, uint64_t b)
+{
+	return a && b ? SPW_MIN(a, b) : a | b;
+}
+
 /* The kernel's ctime after a change by the program. Our drain may have moved
  * it on in between: then it is a moment late, and not lost. */
 static inline void
@@ -139,6 +146,17 @@ spw_file_note_ctime(struct spw_file *f, int64_t ctime)
 {
 	if (ctime != atomic_load(&f->home_ctime))
 		spw_file_move_ctime(f, ctime);
+}
+
+/* Whether home has this time from others: it is none that it had or got from
+ * us. To be asked while no drain of ours moves it. */
+static inline bool
+spw_file_is_foreign_time(const struct spw_file *f, int64_t mtime)
+{
+	return mtime != atomic_load(&f->home_mtime) &&
+	       mtime != atomic_load(&f->wtime) &&
+	       mtime != atomic_load(&f->set_mtime) &&
+	       mtime != atomic_load(&f->set_before);
 }
 
 /* wtime is about to have this time, from utimens or from home. */

@@ -289,6 +289,8 @@ enum spw_file_flag {
 					 * more */
 	SPW_FILE_SEEN = 4096,		/* somebody looked at its times since
 					 * it was written; see stamp.h */
+	SPW_FILE_CHANGED = 8192,	/* others changed home: what is clean
+					 * here is old for who opens it next */
 };
 
 /* Why a file is served by the kernel. Names are in shm/files.c. */

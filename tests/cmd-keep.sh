@@ -252,3 +252,14 @@ grep -q 'lost: its bytes in the tiers are damaged' err || fail "$(cat err)"
 [ "$(stat -c %a lost)" = 0 ] || fail "lost: not a stub any more"
 fails_with 3 "$spillway" stage out missing 2>err
 fails_with 2 "$spillway" stage out 2>err
+
+# A copy of a stub is not brought home, and the command did not do all.
+python3 - lost copied <<'END'
+import os, sys
+open(sys.argv[2], "wb").close()
+os.truncate(sys.argv[2], os.stat(sys.argv[1]).st_size)
+os.setxattr(sys.argv[2], "user.spillway.kept",
+            os.getxattr(sys.argv[1], "user.spillway.kept"))
+END
+fails_with 5 "$spillway" stage out -n copied 2>err >out
+grep -q 'copied: is a copy of a stub' err || fail "$(cat err)"

@@ -522,6 +522,7 @@ tests_scripts = \
 	tests/twin-traced.sh \
 	tests/twin-two-jobs.sh \
 	tests/twin-unlink.sh \
+	tests/two-nodes-recover.sh \
 	tests/two-nodes.sh
 
 # Programs that scripts call.

@@ -64,3 +64,24 @@ touch "$scratch/closed.over"
 wait $two || fail "the second node"
 grep -qx 'check g = right' "$scratch/two.out" ||
 	fail "not seen: $(cat "$scratch/two.out")"
+
+# The same while bytes of its own are not home, whose coming moves the time by
+# which a change is told: before it opens the file anew, and in between.
+for pause in 0 1000; do
+	rm -f "$scratch"/written*
+	node two open:h write:h:2:0:800000:100000 "call:$scratch/written" \
+		write:h:3:400000:100000:1000 "sleep:$pause" close:h \
+		expect:h:1:0:300000:100000 check:h:0:800000:100000 close:h &
+	two=$!
+	for i in $(seq 200); do
+		[ ! -e "$scratch/written" ] || break
+		sleep 0.1
+	done
+	"$spillway" drain --wait --shm-dir "$shm_dir/two" two 2>err ||
+		fail "$(cat err)"
+	node one write:h:1:0:300000:100000 close:h
+	touch "$scratch/written.over"
+	wait $two || fail "the second node"
+	grep -qx 'check h = right' "$scratch/two.out" ||
+		fail "not seen after $pause ms: $(cat "$scratch/two.out")"
+done

@@ -30,6 +30,9 @@ enum spw_object_flag {
 	SPW_OBJECT_SYNC = 2,		/* a copy made for fsync */
 	SPW_OBJECT_HOME = 4,		/* all of the file up to this one is
 					 * home: older ones count no more */
+	SPW_OBJECT_FIRM = 8,		/* home keeps what was cut off before:
+					 * what it has beyond file_size is
+					 * another node's */
 };
 
 struct spw_object_block {		/* 16 bytes in the index */

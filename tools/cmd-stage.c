@@ -260,7 +260,8 @@ static int
 conclude(const struct request *req, const struct spw_stubs *s,
 	 const struct progress *p)
 {
-	int status = s->missing ? SPW_EXIT_NO_JOB : SPW_EXIT_OK;
+	int status = s->missing ? SPW_EXIT_NO_JOB
+		     : s->refused ? SPW_EXIT_PARTLY : SPW_EXIT_OK;
 	size_t bad = 0, gone = 0;
 
 	for (size_t i = 0; i < s->n; i++) {

@@ -38,7 +38,8 @@ complain(void *arg, const char *path, int err)
 {
 	struct finder *f = arg;
 
-	f->stubs->missing++;
+	f->stubs->missing += err == -ENOENT;
+	f->stubs->refused += err != -ENOENT;
 	f->fault(f->arg, path, err);
 }
 

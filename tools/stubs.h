@@ -16,7 +16,9 @@ struct spw_stub_found {
 struct spw_stubs {
 	struct spw_stub_found *list;	/* by share */
 	size_t n;
-	size_t missing;			/* paths that could not be looked at */
+	size_t missing;			/* paths that are not there */
+	size_t refused;			/* that could not be looked at, or are
+					 * no stubs any more */
 };
 
 /* Looks at files, and into directories. fault is called with the path and
