@@ -113,7 +113,7 @@ spillway_weigh_job(const char *weights)
 	char why[SPW_WEIGHTS_WHY];
 	struct spw_weights w;
 
-	if (spw_weights_parse(weights, &w, why, sizeof(why)) < 0)
+	if (!weights || spw_weights_parse(weights, &w, why, sizeof(why)) < 0)
 		return (int)spw_ret(-EINVAL);
 	if (spw_front_attach(false) < 0)
 		return (int)spw_ret(-ENOENT);

@@ -2,6 +2,7 @@
 /* seed-json.c -- the text of a seed, by cJSON */
 
 #include "planner/seed.h"
+#include "shm/text.h"
 
 #include <cJSON.h>
 #include <errno.h>
@@ -93,11 +94,18 @@ get_known(const cJSON *from, struct spw_known *ret)
 static void
 copy_name(const char *from, char *to)
 {
-	while ((*to = *from++)) {
-		if ((unsigned char)*to < ' ' || *to == 0x7f)
+	size_t left = strlen(from), n;
+
+	for (; left; from += n, to += n, left -= n) {
+		n = spw_text_char(from, left);
+		if (n) {
+			memcpy(to, from, n);
+		} else {
 			*to = '?';
-		to++;
+			n = 1;
+		}
 	}
+	*to = '\0';
 }
 
 static void

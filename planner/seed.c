@@ -18,6 +18,7 @@
 
 #define WEIGHT_MAX 1000.0	/* then what is new still counts for some */
 #define LOCK_TRIES 500		/* of 10 ms */
+#define LINKS 40		/* one after the other, as the kernel has it */
 
 __attribute__((format(printf, 3, 4)))
 static int
@@ -310,6 +311,22 @@ write_all(int fd, const char *text, size_t n)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
+/* As the file that is there: who could read it still can, and it is still the
+ * user's when root has saved to it.  A new one is for its owner alone.
+ */
+static int
+make_like(int fd, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return 0;
+	if (fchown(fd, st.st_uid, st.st_gid) < 0 &&
+	    fchown(fd, (uid_t)-1, st.st_gid) < 0)
+		st.st_mode &= ~(mode_t)S_IRWXG;
+	return fchmod(fd, st.st_mode & 0777) < 0 ? -errno : 0;
+}
+
 /* Under the lock, so the name beside it is ours, also if somebody who died
  * left one there.
  */
@@ -326,7 +343,9 @@ replace(const char *path, const char *text)
 	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, text, strlen(text));
+	r = make_like(fd, path);
+	if (!r)
+		r = write_all(fd, text, strlen(text));
 	if (close(fd) < 0 && !r)
 		r = -errno;
 	if (!r && rename(name, path) < 0)
@@ -433,20 +452,54 @@ merge_and_write(const struct spw_seed *more, const char *path,
 	return r;
 }
 
+/* Where a link leads, from its own directory if it does not say which. */
+static int
+step(char path[PATH_MAX], const char *to)
+{
+	const char *slash = strrchr(path, '/');
+	size_t keep = *to != '/' && slash ? (size_t)(slash + 1 - path) : 0;
+
+	if (keep + strlen(to) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	strcpy(path + keep, to);
+	return 0;
+}
+
+/* The file that a path means, whether it is there yet or not: a link stays
+ * one.
+ */
+static int
+follow(const char *path, char ret[PATH_MAX])
+{
+	char to[PATH_MAX];
+	int r;
+
+	ret[0] = '\0';
+	r = step(ret, path);
+	for (int i = 0; !r && i < LINKS; i++) {
+		ssize_t n = readlink(ret, to, sizeof(to) - 1);
+
+		if (n < 0)
+			return 0;	/* what else is wrong shows later */
+		to[n] = '\0';
+		r = step(ret, to);
+	}
+	return r ? r : -ELOOP;
+}
+
 static int
 save(const struct spw_seed *more, const char *path,
      const struct spw_seed_profile *profile, struct spw_seed_note *ret_note)
 {
-	char *real = realpath(path, NULL);	/* a link stays one */
+	char real[PATH_MAX];
 	int lock, r;
 
 	ret_note->text[0] = '\0';
-	lock = lock_beside(real ? real : path);
-	r = lock < 0 ? lock : merge_and_write(more, real ? real : path, profile,
-					      ret_note);
+	r = follow(path, real);
+	lock = r < 0 ? r : lock_beside(real);
+	r = lock < 0 ? lock : merge_and_write(more, real, profile, ret_note);
 	if (lock >= 0)
 		close(lock);
-	free(real);
 	if (r < 0 && !ret_note->text[0])
 		(void)say(ret_note, r, "seed %s was not saved: %s", path,
 			  lock == -EAGAIN ? "others keep its lock"

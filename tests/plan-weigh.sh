@@ -9,12 +9,13 @@
 . "$srcdir/plan-functions.sh"
 
 cat >"$scratch/words" <<'WORDS'
+weigh NULL = EINVAL
 weigh nonsense = EINVAL
 weigh 0.5,0.6,0.1 = EINVAL
 weigh archive = 0
 close a = 0
 WORDS
-weigh=(weigh:nonsense weigh:0.5,0.6,0.1 weigh:archive)
+weigh=(weigh weigh:nonsense weigh:0.5,0.6,0.1 weigh:archive)
 packed --weights async -- "${weigh[@]}"
 diff -u "$scratch/words" "$scratch/out" || fail "not told so"
 

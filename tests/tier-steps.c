@@ -21,7 +21,7 @@
  *	fsync:FILE, close:FILE, unlink:FILE
  *	save:FILE:NAME				NAME is a plain copy
  *	set:MOUNT:KNOB=VALUE			of slowfs
- *	weigh:WEIGHTS				spillway_weigh_job
+ *	weigh[:WEIGHTS]				spillway_weigh_job; or of NULL
  *	sleep:MILLISECONDS
  *	call:NAME				tells NAME and waits for
  *						NAME.over to be there
@@ -271,7 +271,8 @@ do_step(char **word)
 			     strlen(word[2]), 0) < 0)
 			told_die(word[2]);
 	} else if (!strcmp(*word, "weigh")) {
-		printf("weigh %s = %s\n", word[1], !spillway_weigh_job ? "none"
+		printf("weigh %s = %s\n", word[1] ? word[1] : "NULL",
+		       !spillway_weigh_job ? "none"
 		       : spillway_weigh_job(word[1]) == 0 ? "0"
 		       : strerrorname_np(errno));
 	} else if (!strcmp(*word, "sleep")) {

@@ -2,6 +2,7 @@
 /* unit-choose.c -- plans are as cheap as trying everything would find */
 
 #include "planner/choose.h"
+#include "planner/match.h"
 #include "tests/guarded.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
  * the chooser but the formula of choose.h.
  */
 #define INSTANCES 10000
+#define ALIKE_INSTANCES 400
 #define LARGE_INSTANCES 150
 #define LARGE_QUANTA 400
 
@@ -267,6 +269,43 @@ test_table(struct spw_chooser *ch)
 	}
 }
 
+/* Many tiers, small and much alike, so that the search has to look ahead and to
+ * remember what it has matched.
+ */
+static void
+draw_alike(struct instance *in)
+{
+	draw_instance(in, 1, 5, 40);
+	in->bytes = (20 + below(20)) * SPW_QUANTUM;
+	in->tiers = (unsigned)(6 + below(SPW_CHOOSE_TIERS - 5));
+	for (unsigned i = 0; i < in->tiers; i++) {
+		struct spw_tier_state *t = &in->tier[i];
+
+		draw_tier(t, in->bytes, false);
+		t->available = true;
+		t->free = SPW_QUANTUM + below(in->bytes / 4);
+		t->choices = SPW_CHOICES_ALL;
+		t->write_bw = t->read_bw = spread(30, 30.1);
+		t->latency = spread(-19, -18);
+		t->queue = t->price = 0;
+	}
+}
+
+static void
+test_alike(struct spw_chooser *ch)
+{
+	unsigned hard = 0;
+	struct instance in;
+
+	for (int i = 0; i < ALIKE_INSTANCES; i++) {
+		draw_alike(&in);
+		agree(ch, &in, try_table(&in, in.bytes / SPW_QUANTUM));
+		hard += ch->search->is_hard;
+	}
+	printf("%d alike: %u hard\n", ALIKE_INSTANCES, hard);
+	CHECK(hard > ALIKE_INSTANCES / 2);
+}
+
 /* A plan from memory is the plan that would be worked out now, whatever
  * happened to the tiers in between.
  */
@@ -458,6 +497,7 @@ main(void)
 	CHECK(ch);
 	test_oracle(ch);
 	test_table(ch);
+	test_alike(ch);
 	test_memory(ch);
 	test_worst(ch);
 	test_edges(ch);

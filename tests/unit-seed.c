@@ -238,11 +238,11 @@ static void
 test_odd_machine(void)
 {
 	const char *text = "{\"spillway-seed\":1,\"costs\":[],\"machine\":"
-		"{\"cpu\":\"a\\u001b[31m\\nb\\u007f\",\"cores\":3}}";
+		"{\"cpu\":\"a\\u001b[31m\\nb\\u007f\xff\\u009b\xc3\xa9\",\"cores\":3}}";
 	struct spw_predictor *p = fresh();
 
 	put_file(FILE_NAME, text, strlen(text));
-	load(p, 0, "is of another machine (a?[31m?b?, 3 cores)");
+	load(p, 0, "is of another machine (a?[31m?b????\xc3\xa9, 3 cores)");
 	spw_predict_free(p);
 }
 
@@ -291,6 +291,18 @@ test_odd_files(void)
 	learn(p, 2, 7, 1);
 	save(p, 0);
 	CHECK(!strcmp(get_file("there.json.damaged"), "{"));
+	CHECK(strstr(get_file("there.json"), "\"costs\""));
+
+	/* who may read it stays; a link to what is not there yet stays one */
+	CHECK(!chmod("there.json", 0644));
+	learn(p, 3, 7, 1);
+	save(p, 0);
+	CHECK(!stat("there.json", &st) && (st.st_mode & 0777) == 0644);
+	CHECK(!unlink("there.json"));
+	learn(p, 4, 7, 1);
+	save(p, 0);
+	CHECK(!lstat(FILE_NAME, &st) && S_ISLNK(st.st_mode));
+	CHECK(!stat("there.json", &st) && (st.st_mode & 0777) == 0600);
 	CHECK(strstr(get_file("there.json"), "\"costs\""));
 	CHECK(!unlink(FILE_NAME));
 	spw_predict_free(p);

@@ -35,6 +35,8 @@ tiers_sources = \
 	tiers/io.h \
 	tiers/module.c \
 	tiers/module.h \
+	tiers/needs.c \
+	tiers/needs.h \
 	tiers/nvme-clean.c \
 	tiers/nvme-drops.c \
 	tiers/nvme-gather.c \

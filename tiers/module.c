@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shm/whole.h"
+#include "tiers/needs.h"
 
 #define SUBDIR "spillway"		/* of libdir */
 
@@ -158,7 +158,7 @@ spw_module_open(const char *dir, const char *name,
 		struct spw_finding *ret_finding)
 {
 	const struct spw_module *m;
-	char path[PATH_MAX];
+	char path[PATH_MAX], which[PATH_MAX];
 	const char *reason;
 	void *handle;
 	int r;
@@ -169,9 +169,9 @@ spw_module_open(const char *dir, const char *name,
 	if (access(path, F_OK))
 		return refuse(ret_finding, -ENOENT, "%s.so is not in %s",
 			      name, dir);
-	r = spw_whole(path, &reason);
+	r = spw_needs_whole(path, which, &reason);
 	if (r < 0)
-		return refuse(ret_finding, r, "%s: %s", path, reason);
+		return refuse(ret_finding, r, "%s: %s", which, reason);
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return refuse(ret_finding, -ELIBACC, "%s", dlerror());
