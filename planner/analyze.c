@@ -276,14 +276,22 @@ static void
 find_either(const struct spw_sample *s, unsigned int stride,
 	    struct spw_traits *t)
 {
-	if (is_big_endian(s, stride, SEEN / 8)) {
-		find_numbers(s, stride, true, t);
-		if (t->kind == SPW_DATA_FLOAT)
+	const bool is_first = is_big_endian(s, stride, SEEN / 8);
+	struct spw_traits big = *t;
+
+	if (is_first) {
+		find_numbers(s, stride, true, &big);
+		if (big.kind == SPW_DATA_FLOAT) {
+			*t = big;
 			return;
+		}
 	}
 	find_numbers(s, stride, false, t);
-	if (t->kind != SPW_DATA_FLOAT && is_big_endian(s, stride, SEEN / 2))
-		find_numbers(s, stride, true, t);
+	if (t->kind == SPW_DATA_FLOAT || !is_big_endian(s, stride, SEEN / 2))
+		return;
+	if (!is_first)
+		find_numbers(s, stride, true, &big);
+	*t = big;
 }
 
 /* In what looks like noise, exponents may still be those of numbers. */
@@ -432,6 +440,8 @@ spw_analyze(const void *data, size_t n, uint64_t offset,
 	if (!offset && !t.format)
 		t.format = spw_analyze_format(data, n);
 	t.zeros = count_zeros(&s, n);
+	if (t.zeros == 4)
+		__builtin_prefetch(data);	/* find_simple looks there */
 	if (n >= WINDOW)
 		ask(&s, 0, WINDOW / 2);
 	if (!is_known && !find_simple(&s, data, n, &t))
