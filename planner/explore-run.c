@@ -132,8 +132,10 @@ void
 spw_explore_tell(struct spw_explorer *e, const struct spw_explored *x,
 		 unsigned way, const struct spw_observed *seen)
 {
-	if (seen->is_sample)
+	if (seen->is_sample) {
 		e->took[way] = seen->pack / (double)seen->bytes;
+		e->left[way] = (double)seen->stored / (double)seen->bytes;
+	}
 	spw_predict_learn(e->predictor, x->stream, way, seen);
 }
 
