@@ -132,8 +132,8 @@ name(const struct spw_sample *s, bool is_big, struct spw_look *ret)	\
 #define BOTH(name, target, V, S4, S8)					\
 	LOOK(name##_4, target, V, 4, uint32_t, int32_t, S4, 23, 8, 24,	\
 	     230)							\
-	LOOK(name##_8, target, V, 8, uint64_t, int64_t, S8, 52, 11, 723,	\
-	     1323)
+	LOOK(name##_8, target, V, 8, uint64_t, int64_t, S8, 52, 11,	\
+	     723, 1323)
 
 BOTH(plain, , 16, SWAPPED4, SWAPPED8)
 #ifdef __x86_64__

@@ -16,9 +16,9 @@ enum { PAGE = 4096, LINE = 64 };
 /* Below this, windows and what is compared with them do not fit. */
 enum { ROOM = 4 * PAGE };
 
-/* Ask for what is looked at of each window, so that it is there when it is read:
- * 96 numbers of 8 bytes.  Not inline, a compiler may take it for a function that
- * does nothing.
+/* Ask for what is looked at of each window, so that it is there when it is
+ * read: 96 numbers of 8 bytes.  Not inline, a compiler may take it for a
+ * function that does nothing.
  */
 static inline __attribute__((always_inline)) void
 ask(const struct spw_sample *s)

@@ -12,9 +12,9 @@
 #define UNLIKE_RAW 0.8		/* times what is hoped for, beside raw */
 
 /* Packing a sample takes longer, byte by byte, than packing a block.  So ways
- * of which no block was seen are taken to be faster; and those of which one was,
- * to take `once` the time, since it may have been held up, which the next ones
- * make unlikely.
+ * of which no block was seen are taken to be faster; and those of which one
+ * was, to take `once` the time, since it may have been held up, which the next
+ * ones make unlikely.
  */
 static void
 hope_for(struct spw_explorer *e, const struct spw_explored *x, double once,

@@ -35,8 +35,8 @@ struct spw_explore_account {
 };
 
 /* The filters that were good for data of a stream, and the way that is best,
- * with what it costs: seconds a byte, weighted.  And the class that was explored
- * last, with what a sample of it told.
+ * with what it costs: seconds a byte, weighted.  And the class that was
+ * explored last, with what a sample of it told.
  */
 struct spw_explore_kin {
 	uint64_t id, alike;		/* the traits, in part */
@@ -82,15 +82,7 @@ spw_explore_is_known(const struct spw_costs *costs, unsigned way)
 /* explore-run.c: a sample is taken, then tried as often as is wanted; so is a
  * block, once in_block is 0.  False: the way cannot be had here.
  */
-struct spw_explore_piece {
-	const uint8_t *data;
-	size_t n;
-	bool is_sample;
-};
 void spw_explore_sample(struct spw_explorer *e, const struct spw_explored *x);
-bool spw_explore_run(struct spw_explorer *e, const struct spw_explored *x,
-		     unsigned way, const struct spw_explore_piece *piece,
-		     struct spw_observed *ret);
 bool spw_explore_run_sample(struct spw_explorer *e,
 			    const struct spw_explored *x, unsigned way,
 			    struct spw_observed *ret);

@@ -87,8 +87,8 @@ is_usual(struct spw_explorer *e, const struct spw_explored *x, unsigned probe)
 
 /* Of what is the same all over, no filter helps, and codecs are as quick as
  * memory is read: two of them are enough, and any trial is long beside packing
- * a block.  So both are taken to be quicker than they are until they got a block
- * each.
+ * a block.  So both are taken to be quicker than they are until they got a
+ * block each.
  */
 static void
 guess_pattern(struct spw_explorer *e, const struct spw_explored *x,

@@ -20,9 +20,9 @@
  *
  * This happens when the first data of a class comes along; what there was no
  * time for, later.  Where a stream is of several classes that differ in little,
- * what is known of one holds for the next, if a sample shrinks as much; else what
- * was good for the one is tried first for the other.  What turns out to be
- * better for one later on is tried for the others.  Other streams of the
+ * what is known of one holds for the next, if a sample shrinks as much; else
+ * what was good for the one is tried first for the other.  What turns out to
+ * be better for one later on is tried for the others.  Other streams of the
  * class start from what was learned, if a sample of them is as usual there.
  * Later on, the second best, if it has a chance, is tried on a block beside
  * the best after 4 blocks of a stream, after 12 more, 36 more, ...; of what is

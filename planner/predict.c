@@ -238,8 +238,8 @@ rebase(const struct stream *st, struct cell *cell)
 	cell->tide = st->tide;
 }
 
-/* A choice that was guessed at is not like others of its class, and what is seen
- * of it is all that counts.
+/* A choice that was guessed at is not like others of its class, and what is
+ * seen of it is all that counts.
  */
 static bool
 blend(const struct spw_predictor *p, const struct stream *st, unsigned c,

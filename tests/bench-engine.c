@@ -3,16 +3,17 @@
 
 /* usage: bench-engine [FILE]...
  *
- * Packing and unpacking are real and measured in time of the thread: every
- * way on one block after the other, as a stream is drained, again in each of
- * some rounds, between which the engine works.  All contestants are charged the
- * same figures, a low one of the rounds, since what else runs here adds to some.  The oracle, which knows the figures, would yet choose those that
+ * Packing and unpacking are real and measured in time of the thread: every way
+ * on one block after the other, as a stream is drained, again in each of some
+ * rounds, between which the engine works.  All contestants are charged the
+ * same figures, a low one of the rounds, since what else runs here adds to
+ * some.  The oracle, which knows the figures, would yet choose those that
  * noise made small; so it chooses by the even rounds and is charged by the odd
- * ones, and the other way round.  What the engine is told came of its choices is
- * measured when it makes them, as in a drainer.  Tiers are not real: they take
- * bytes / bandwidth + latency.  Trials, analysis, decisions and feedback are
- * measured as they happen, without what looking at the clock takes, and count
- * for the engine alone.
+ * ones, and the other way round.  What the engine is told came of its choices
+ * is measured when it makes them, as in a drainer.  Tiers are not real: they
+ * take bytes / bandwidth + latency.  Trials, analysis, decisions and feedback
+ * are measured as they happen, without what looking at the clock takes, and
+ * count for the engine alone.
  *
  * Streams are data of the kinds that are generated, and pieces of the FILEs.
  */
@@ -321,8 +322,8 @@ engine_add(struct engine *e, uint64_t capacity, double bw)
 	}) >= 0);
 }
 
-/* After a look at the clock, so that the next one takes as long as was measured,
- * and waits for no code.
+/* After a look at the clock, so that the next one takes as long as was
+ * measured, and waits for no code.
  */
 static double
 look(void)

@@ -126,8 +126,8 @@ test_kinds(void)
 	spw_advisor_free(a);
 }
 
-/* What shrinks to nothing is packed in the time that a trial would take, so there
- * is none; and what stores least there is known.
+/* What shrinks to nothing is packed in the time that a trial would take, so
+ * there is none; and what stores least there is known.
  */
 static void
 test_zeros(void)
