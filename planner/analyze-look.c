@@ -129,15 +129,17 @@ name(const struct spw_sample *s, bool is_big, struct spw_look *ret)	\
 		name##_at(s, false, ret);				\
 }
 
-#define BOTH(name, target, V)						\
-	LOOK(name##_4, target, V, 4, uint32_t, int32_t, SWAPPED4, 23, 8,	\
-	     24, 230)							\
-	LOOK(name##_8, target, V, 8, uint64_t, int64_t, SWAPPED8, 52, 11,	\
+#define BOTH(name, target, V, S4, S8)					\
+	LOOK(name##_4, target, V, 4, uint32_t, int32_t, S4, 23, 8, 24,	\
+	     230)							\
+	LOOK(name##_8, target, V, 8, uint64_t, int64_t, S8, 52, 11,	\
 	     723, 1323)
 
-BOTH(plain, , 16)
+BOTH(plain, , 16, SWAPPED4, SWAPPED8)
 #ifdef __x86_64__
-BOTH(avx2, __attribute__((target("avx2"))), 32)
+#define TURNED4(v) ((avx2_4_vec)SPW_TURNED_4(v))
+#define TURNED8(v) ((avx2_8_vec)SPW_TURNED_8(v))
+BOTH(avx2, __attribute__((target("avx2"))), 32, TURNED4, TURNED8)
 #endif
 
 void

@@ -10,6 +10,25 @@
 
 #include "tiers/cpu.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+
+/* The bytes of numbers the other way round, in one step; of vectors of 32, and
+ * of 16.
+ */
+#define SPW_TURNED_4(v) _mm256_shuffle_epi8((__m256i)(v),		\
+	_mm256_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14,	\
+			 13, 12, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8,	\
+			 15, 14, 13, 12))
+#define SPW_TURNED_4_OF_16(v) _mm_shuffle_epi8((__m128i)(v),		\
+	_mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13,	\
+		      12))
+#define SPW_TURNED_8(v) _mm256_shuffle_epi8((__m256i)(v),		\
+	_mm256_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11,	\
+			 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13,	\
+			 12, 11, 10, 9, 8))
+#endif
+
 #ifdef __clang__
 #define UNROLLED _Pragma("unroll")
 #else

@@ -10,9 +10,6 @@
 
 #include <byteswap.h>
 #include <math.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 /* Numbers of a window: floats, for their distribution, and integers, where
  * only the steps matter.
@@ -95,16 +92,13 @@ typedef uint64_t longs __attribute__((vector_size(32)));
 	words w;							\
 									\
 	memcpy(&w, p + (i) * 4, sizeof(w));				\
-	w = SWAPPED(w);							\
-	v = WIDENED((floats)w);						\
+	v = WIDENED((floats)TURNED(w));					\
 } while (0)
 #define NEXT_B64(v, i) do {						\
 	more_words w;							\
-	longs l;							\
 									\
 	memcpy(&w, p + (i) * 8, sizeof(w));				\
-	l = (longs)SWAPPED(w);						\
-	v = (four)(l >> 32 | l << 32);					\
+	TURN(v, w);							\
 } while (0)
 
 #define ALL_LOOPS(name, target)						\
@@ -114,10 +108,20 @@ typedef uint64_t longs __attribute__((vector_size(32)));
 	LOOPS(name##_b64, target, NEXT_B64)
 
 #define WIDENED(f) __builtin_convertvector(f, four)
+#define TURNED(w) SWAPPED(w)
+#define TURN(v, w) do {							\
+	longs l = (longs)SWAPPED(w);					\
+									\
+	v = (four)(l >> 32 | l << 32);					\
+} while (0)
 ALL_LOOPS(plain, )
 #ifdef __x86_64__
 #undef WIDENED
+#undef TURNED
+#undef TURN
 #define WIDENED(f) (four)_mm256_cvtps_pd((__m128)(f))	/* in one step */
+#define TURNED(w) SPW_TURNED_4_OF_16(w)
+#define TURN(v, w) (v) = (four)SPW_TURNED_8(w)
 ALL_LOOPS(avx2, __attribute__((target("avx2"))))
 #endif
 

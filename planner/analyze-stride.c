@@ -14,10 +14,6 @@
 #include "planner/analyze-parts.h"
 #include "shm/util.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* How many of p[0..255] equal the byte d later, for n distances d, from

@@ -16,15 +16,16 @@ enum { PAGE = 4096, LINE = 64 };
 /* Below this, windows and what is compared with them do not fit. */
 enum { ROOM = 4 * PAGE };
 
-/* Ask for a part of each window, so that it is there when it is read.  Not
- * inline, a compiler may take it for a function that does nothing.
+/* Ask for what is looked at of each window, so that it is there when it is
+ * read: 96 numbers of 8 bytes.  Not inline, a compiler may take it for a
+ * function that does nothing.
  */
 static inline __attribute__((always_inline)) void
-ask(const struct spw_sample *s, size_t from, size_t to)
+ask(const struct spw_sample *s)
 {
 	size_t i;
 
-	for (i = from; i < to; i += LINE) {
+	for (i = LINE; i < WINDOW / 4 * 3; i += LINE) {
 		__builtin_prefetch(s->one + i);
 		__builtin_prefetch(s->two + i);
 	}
@@ -33,7 +34,7 @@ ask(const struct spw_sample *s, size_t from, size_t to)
 /* Two windows, at a quarter and at five eighths, whole pages apart.  Of each
  * the first line is asked for at once: what is asked for besides, before the
  * page is found, has it looked up again.  So the rest is asked for when these
- * are there, and for numbers of 8 bytes more of it.
+ * are there.
  */
 static void
 take(const uint8_t *p, size_t n, struct spw_sample *ret)
@@ -276,14 +277,22 @@ static void
 find_either(const struct spw_sample *s, unsigned int stride,
 	    struct spw_traits *t)
 {
-	if (is_big_endian(s, stride, SEEN / 8)) {
-		find_numbers(s, stride, true, t);
-		if (t->kind == SPW_DATA_FLOAT)
+	const bool is_first = is_big_endian(s, stride, SEEN / 8);
+	struct spw_traits big = *t;
+
+	if (is_first) {
+		find_numbers(s, stride, true, &big);
+		if (big.kind == SPW_DATA_FLOAT) {
+			*t = big;
 			return;
+		}
 	}
 	find_numbers(s, stride, false, t);
-	if (t->kind != SPW_DATA_FLOAT && is_big_endian(s, stride, SEEN / 2))
-		find_numbers(s, stride, true, t);
+	if (t->kind == SPW_DATA_FLOAT || !is_big_endian(s, stride, SEEN / 2))
+		return;
+	if (!is_first)
+		find_numbers(s, stride, true, &big);
+	*t = big;
 }
 
 /* In what looks like noise, exponents may still be those of numbers. */
@@ -343,8 +352,6 @@ find_kind(const struct spw_sample *s, struct spw_traits *t)
 		find_floats(s, t);
 		return;
 	}
-	if (stride == 8)
-		ask(s, WINDOW / 2, WINDOW / 4 * 3);
 	if (stride == 2) {
 		t->kind = SPW_DATA_INTEGER;
 		t->width = 2;
@@ -432,8 +439,10 @@ spw_analyze(const void *data, size_t n, uint64_t offset,
 	if (!offset && !t.format)
 		t.format = spw_analyze_format(data, n);
 	t.zeros = count_zeros(&s, n);
+	if (t.zeros == 4)
+		__builtin_prefetch(data);	/* find_simple looks there */
 	if (n >= WINDOW)
-		ask(&s, 0, WINDOW / 2);
+		ask(&s);
 	if (!is_known && !find_simple(&s, data, n, &t))
 		find_kind(&s, &t);
 	if (n >= WINDOW && is_array(&t))

@@ -9,6 +9,7 @@
 #define SPARE 0.2		/* of the time, for what will hardly be good */
 #define NO_GAIN 0.97		/* fraction stored that is not worth it */
 #define SAVES 0.99		/* of what is stored without */
+#define NO_MORE 1.002		/* the same, where it takes less time */
 
 /* What filters do to data depends on little of what its class is told by. */
 static uint64_t
@@ -76,20 +77,34 @@ is_probe(const struct spw_explorer *e, unsigned way, unsigned probe,
 	       is_same_codec(&e->ways->at[way], &e->ways->at[probe]);
 }
 
-/* One that stores no less than a part of it does, which takes less time, is
- * forgotten.
+/* What the probe made of the sample behind each filter. */
+struct tried {
+	double stored, pack;
+};
+
+/* A part of a filter usually takes less time, but what is harder to pack is run
+ * over.
  */
+static bool
+is_better(const struct tried *a, const struct tried *part)
+{
+	return a->stored < SAVES * part->stored ||
+	       (a->stored < NO_MORE * part->stored && a->pack < part->pack);
+}
+
+/* One that is no better than a part of it is forgotten. */
 static void
 try_filter(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
-	   double stored[SPW_FILTERS])
+	   struct tried tried[SPW_FILTERS])
 {
 	unsigned filter = e->ways->at[way].filter % SPW_FILTERS;
+	struct tried *at = &tried[filter];
 	struct spw_observed seen;
 
 	if (!spw_explore_run_sample(e, x, way, &seen))
 		return;
-	stored[filter] = (double)seen.stored;
-	if (!filter || stored[filter] < SAVES * stored[part_of(filter)])
+	*at = (struct tried){ (double)seen.stored, seen.pack };
+	if (!filter || is_better(at, &tried[part_of(filter)]))
 		spw_explore_tell(e, x, way, &seen);
 }
 
@@ -101,10 +116,11 @@ try_filters(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
 	    unsigned probe)
 {
 	uint64_t good = spw_explore_kin(e, x)->filters;
-	double stored[SPW_FILTERS], part = SPW_EXPLORE_CODECS;
+	struct tried tried[SPW_FILTERS];
+	double part = SPW_EXPLORE_CODECS;
 
 	for (unsigned f = 0; f < SPW_FILTERS; f++)
-		stored[f] = (double)e->sampled;
+		tried[f] = (struct tried){ (double)e->sampled, 0 };
 	for (unsigned others = !good; others < 2; others++) {
 		if (good && others)
 			part = SPARE;
@@ -113,16 +129,14 @@ try_filters(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
 			    (good >> e->ways->at[i].filter & 1) != others &&
 			    !spw_explore_is_tried(e, x, i) &&
 			    spw_explore_affords(e, x, part))
-				try_filter(e, x, i, stored);
+				try_filter(e, x, i, tried);
 	}
 }
 
-/* The filter behind which the probe stores least, of those not in `but`; -1:
- * none saves anything.
- */
+/* The filter behind which the probe stores least; -1: none saves anything. */
 static int
 best_filter(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
-	    unsigned probe, uint64_t but)
+	    unsigned probe)
 {
 	const struct spw_costs *costs =
 		spw_predict_costs(e->predictor, x->stream);
@@ -132,7 +146,6 @@ best_filter(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
 	for (unsigned i = 1; i < e->ways->n; i++)
 		if (is_probe(e, i, probe, fit) &&
 		    spw_explore_is_known(costs, i) &&
-		    !(but >> e->ways->at[i].filter & 1) &&
 		    costs->stored[i] < least) {
 			least = costs->stored[i];
 			best = e->ways->at[i].filter;
@@ -140,20 +153,37 @@ best_filter(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
 	return best;
 }
 
-/* The best two, a bit each; 0: nothing saves anything. */
+/* The one behind which the probe costs least, of all others; as above. */
+static int
+cheapest_filter(struct spw_explorer *e, const struct spw_explored *x,
+		uint64_t fit, unsigned probe, int but)
+{
+	struct spw_costs costs = *spw_predict_costs(e->predictor, x->stream);
+	struct spw_plan plan;
+
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (!is_probe(e, i, probe, fit) ||
+		    e->ways->at[i].filter == but ||
+		    costs.stored[i] >= SPW_QUANTUM * NO_GAIN)
+			costs.pack[i] = (double)INFINITY;
+	costs.pack[0] = 1;		/* second a byte */
+	if (spw_choose_solve(e->chooser, &costs, x->n, &plan) < 0 ||
+	    !plan.piece[0].choice)
+		return -1;
+	return e->ways->at[plan.piece[0].choice].filter;
+}
+
+/* A bit each; 0: nothing saves anything. */
 static uint64_t
 best_filters(struct spw_explorer *e, const struct spw_explored *x,
 	     uint64_t fit, unsigned probe)
 {
-	uint64_t good = 0;
+	int best = best_filter(e, x, fit, probe), next;
 
-	for (int n = 0; n < 2; n++) {
-		int filter = best_filter(e, x, fit, probe, good);
-
-		if (filter >= 0)
-			good |= UINT64_C(1) << filter;
-	}
-	return good;
+	if (best < 0)
+		return 0;
+	next = cheapest_filter(e, x, fit, probe, best);
+	return UINT64_C(1) << best | (next < 0 ? 0 : UINT64_C(1) << next);
 }
 
 /* What the quick codec cannot shorten, since nothing in it repeats, a slower

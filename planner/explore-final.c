@@ -5,32 +5,48 @@
 #include "shm/util.h"
 
 #define CHANCE 1.15		/* times the cost of the best */
-#define TURN 1.25		/* the same, where a turn tells it */
+#define TURN 1.05		/* the same, where a turn tells it */
+#define ONCE 0.3		/* times what packing its only block took */
 #define LATER 1.3		/* of the time for trials, with these */
 #define FINALISTS 6u		/* tested on a block, at most */
+#define UNLIKE_RAW 0.8		/* times what is hoped for, beside raw */
 
 /* Packing a sample takes longer, byte by byte, than packing a block.  So ways
- * of which no block was seen are taken to be faster.
+ * of which no block was seen are taken to be faster; and those of which one
+ * was, to take `once` the time, since it may have been held up, which the next
+ * ones make unlikely.
  */
 static void
-hope_for(struct spw_explorer *e, const struct spw_explored *x,
+hope_for(struct spw_explorer *e, const struct spw_explored *x, double once,
 	 struct spw_costs *costs)
 {
 	*costs = *spw_predict_costs(e->predictor, x->stream);
-	for (unsigned i = 1; i < costs->n; i++)
-		if (spw_explore_is_known(costs, i) &&
-		    spw_predict_evidence(e->predictor, x->stream, i) < 1)
-			costs->pack[i] *= spw_explore_hope(costs, i);
+	for (unsigned i = 1; i < costs->n; i++) {
+		double n = spw_predict_evidence(e->predictor, x->stream, i);
+
+		if (spw_explore_is_known(costs, i))
+			costs->pack[i] *= n < 1 ? spw_explore_hope(costs, i)
+						: pow(once, 1 / (n * n));
+	}
 }
 
-/* Who wins then is put to the test, until the winner is one who was. */
+/* Who wins then is put to the test, until the winner is one who was.  Raw needs
+ * no test, so it is not to win by what tests of others might show.
+ */
 static unsigned
 find_finalist(struct spw_explorer *e, const struct spw_explored *x)
 {
 	struct spw_costs costs;
 	struct spw_plan plan;
 
-	hope_for(e, x, &costs);
+	hope_for(e, x, 1, &costs);
+	if (spw_choose_solve(e->chooser, &costs, x->n, &plan) < 0)
+		return 0;
+	if (plan.piece[0].choice)
+		return plan.piece[0].choice;
+	for (unsigned i = 1; i < costs.n; i++)
+		if (spw_predict_evidence(e->predictor, x->stream, i) < 1)
+			costs.pack[i] *= UNLIKE_RAW;
 	if (spw_choose_solve(e->chooser, &costs, x->n, &plan) < 0)
 		return 0;
 	return plan.piece[0].choice;
@@ -74,14 +90,14 @@ ways_like(const struct spw_explorer *e, unsigned winner, enum unlike unlike)
 /* The best of the others; 0: none has a chance. */
 static unsigned
 find_second(struct spw_explorer *e, const struct spw_explored *x, uint64_t but,
-	    double chance)
+	    double chance, double once)
 {
 	struct spw_costs costs;
 	struct spw_plan plan;
 	unsigned way;
 	double best = spw_explore_plan(e, x, &way) * (double)x->n;
 
-	hope_for(e, x, &costs);
+	hope_for(e, x, once, &costs);
 	for (unsigned i = 1; i < costs.n; i++)
 		if (but >> i & 1)
 			costs.pack[i] = (double)INFINITY;
@@ -142,7 +158,8 @@ bool
 spw_explore_is_close(struct spw_explorer *e, const struct spw_explored *x,
 		     unsigned winner)
 {
-	return find_second(e, x, UINT64_C(1) << winner | SPW_CHOICES_RAW, TURN);
+	return find_second(e, x, UINT64_C(1) << winner | SPW_CHOICES_RAW, TURN,
+			   ONCE);
 }
 
 bool
@@ -171,7 +188,7 @@ spw_explore_seconds(struct spw_explorer *e, const struct spw_explored *x)
 	(void)spw_explore_plan(e, x, &winner);
 	for (enum unlike u = 0; u < UNLIKES; u++) {
 		unsigned way = find_second(e, x, ways_like(e, winner, u) |
-						 tried, CHANCE);
+						 tried, CHANCE, 1);
 
 		if (!way ||
 		    !spw_explore_affords(e, x, LATER) ||

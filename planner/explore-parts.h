@@ -35,10 +35,14 @@ struct spw_explore_account {
 };
 
 /* The filters that were good for data of a stream, and the way that is best,
- * with what it costs: seconds a byte, weighted.
+ * with what it costs: seconds a byte, weighted.  And the class that was
+ * explored last, with what a sample of it told.
  */
 struct spw_explore_kin {
 	uint64_t id, alike;		/* the traits, in part */
+	uint64_t traits;		/* all of them */
+	unsigned sampled;		/* the way; 0: there is none */
+	double left;			/* of the bytes it got */
 	uint64_t filters;		/* 0: none was */
 	unsigned best;
 	double cost;			/* 0: there is no best yet */
@@ -54,6 +58,7 @@ struct spw_explorer {
 	uint8_t block[SPW_EXPLORE_PIECES * SPW_EXPLORE_LONG];
 	size_t sampled, in_block;	/* bytes of them in use */
 	double took[SPW_CHOICES_MAX];	/* seconds a byte of it; 0: not tried */
+	double left[SPW_CHOICES_MAX];	/* of a byte */
 	bool cut;			/* trials were left out */
 	struct spw_explore_account *account;	/* of the stream at hand */
 	struct spw_explore_account accounts[SPW_EXPLORE_STREAMS];
@@ -77,15 +82,7 @@ spw_explore_is_known(const struct spw_costs *costs, unsigned way)
 /* explore-run.c: a sample is taken, then tried as often as is wanted; so is a
  * block, once in_block is 0.  False: the way cannot be had here.
  */
-struct spw_explore_piece {
-	const uint8_t *data;
-	size_t n;
-	bool is_sample;
-};
 void spw_explore_sample(struct spw_explorer *e, const struct spw_explored *x);
-bool spw_explore_run(struct spw_explorer *e, const struct spw_explored *x,
-		     unsigned way, const struct spw_explore_piece *piece,
-		     struct spw_observed *ret);
 bool spw_explore_run_sample(struct spw_explorer *e,
 			    const struct spw_explored *x, unsigned way,
 			    struct spw_observed *ret);

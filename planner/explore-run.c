@@ -95,9 +95,15 @@ is_slow(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
 	return seen->pack > limit * (double)seen->bytes;
 }
 
+struct piece {
+	const uint8_t *data;
+	size_t n;
+	bool is_sample;
+};
+
 static bool
 run_once(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
-	 const struct spw_explore_piece *piece, struct spw_observed *ret)
+	 const struct piece *piece, struct spw_observed *ret)
 {
 	struct spw_object_pack pack =
 		spw_ways_pack(&e->ways->at[way], x->traits);
@@ -113,10 +119,9 @@ run_once(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
 }
 
 /* One trial decides much, so that one which took too long is made again. */
-bool
-spw_explore_run(struct spw_explorer *e, const struct spw_explored *x,
-		unsigned way, const struct spw_explore_piece *piece,
-		struct spw_observed *ret)
+static bool
+run(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
+    const struct piece *piece, struct spw_observed *ret)
 {
 	struct spw_observed again;
 
@@ -132,8 +137,10 @@ void
 spw_explore_tell(struct spw_explorer *e, const struct spw_explored *x,
 		 unsigned way, const struct spw_observed *seen)
 {
-	if (seen->is_sample)
+	if (seen->is_sample) {
 		e->took[way] = seen->pack / (double)seen->bytes;
+		e->left[way] = (double)seen->stored / (double)seen->bytes;
+	}
 	spw_predict_learn(e->predictor, x->stream, way, seen);
 }
 
@@ -141,9 +148,9 @@ bool
 spw_explore_run_sample(struct spw_explorer *e, const struct spw_explored *x,
 		       unsigned way, struct spw_observed *ret)
 {
-	struct spw_explore_piece sample = { e->sample, e->sampled, true };
+	struct piece sample = { e->sample, e->sampled, true };
 
-	return spw_explore_run(e, x, way, &sample, ret);
+	return run(e, x, way, &sample, ret);
 }
 
 void
@@ -164,11 +171,11 @@ spw_explore_run_block(struct spw_explorer *e, const struct spw_explored *x,
 	const struct spw_costs *costs =
 		spw_predict_costs(e->predictor, x->stream);
 	bool is_little = costs->stored[way] < SPW_EXPLORE_LITTLE;
-	struct spw_explore_piece block = { .data = e->block };
+	struct piece block = { .data = e->block };
 
 	if (!e->in_block)
 		e->in_block = gather(x, is_little ? SPW_EXPLORE_LONG : PART,
 				     e->block);
 	block.n = e->in_block;
-	return spw_explore_run(e, x, way, &block, ret);
+	return run(e, x, way, &block, ret);
 }

@@ -9,13 +9,17 @@
 #include <string.h>
 
 #define AGAIN_FIRST 4u		/* blocks until the next trials */
+#define AGAIN_PATTERN 1u
 #define AGAIN_GROWS 3u
 #define AGAIN_MOST 4096u
 #define PATTERN_SPEED 500u	/* MB/s, of who stores least of a pattern */
-#define PATTERN_HOPE 0.92	/* times what packing one took */
+#define PATTERN_HOPE 40e9	/* bytes a second, of one */
+#define PATTERN_LEFT { 250, 2500 }	/* bytes that leave one, the codec for
+					 * filters and that one */
 #define DEARER 1.5		/* times: then more ways may be worth it */
 #define CHEAPER 0.97		/* times, of like data */
 #define USUAL 0.1		/* ln, that streams of a class are apart */
+#define SAME 0.05		/* the same, of classes of a stream */
 
 int
 spw_explore_new(const struct spw_ways *ways, uint64_t present,
@@ -81,33 +85,28 @@ is_usual(struct spw_explorer *e, const struct spw_explored *x, unsigned probe)
 	return fabs(spw_predict_drift(e->predictor, x->stream)) < USUAL;
 }
 
-/* Of what is the same all over, any part tells all, no filter helps, and codecs
- * are as quick as memory is read: two of them are enough.  They are taken to be
- * as quick as the quicker one, and quicker than it was: who is slower shows when
- * blocks are packed, and then it is the other's turn.
+/* Of what is the same all over, no filter helps, and codecs are as quick as
+ * memory is read: two of them are enough, and any trial is long beside packing
+ * a block.  So both are taken to be quicker than they are until they got a
+ * block each.
  */
-static bool
-try_pattern(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit)
+static void
+guess_pattern(struct spw_explorer *e, const struct spw_explored *x,
+	      uint64_t fit)
 {
 	const unsigned way[2] = { spw_explore_probe(e, fit, SPW_EXPLORE_PROBE),
 				  spw_explore_probe(e, fit, PATTERN_SPEED) };
-	struct spw_explore_piece piece = {
-		x->data, SPW_MIN(x->n, SPW_TRIAL_MAX), false
-	};
-	struct spw_observed seen[2];
-	double least;
+	static const unsigned left[2] = PATTERN_LEFT;
 
 	if (spw_explore_is_known(spw_predict_costs(e->predictor, x->stream),
-				 way[1]) ||
-	    !spw_explore_run(e, x, way[0], &piece, &seen[0]) ||
-	    !spw_explore_run(e, x, way[1], &piece, &seen[1]))
-		return false;
-	least = PATTERN_HOPE * SPW_MIN(seen[0].pack, seen[1].pack);
-	for (int i = 0; i < 2; i++) {
-		seen[i].pack = least;
-		spw_explore_tell(e, x, way[i], &seen[i]);
-	}
-	return true;
+				 way[1]))
+		return;			/* by other streams */
+	for (int i = 0; i < 2; i++)
+		spw_predict_guess(e->predictor, x->stream, way[i],
+				  &(struct spw_observed){
+			.bytes = x->n, .stored = x->n / left[i],
+			.pack = (double)x->n / PATTERN_HOPE,
+		});
 }
 
 static bool
@@ -154,12 +153,59 @@ follow_kin(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
 	       spw_explore_block(e, x, kin->best);
 }
 
+/* Is it like data of the stream that has another class, by a sample packed as
+ * one of that was?  Then what is known of that holds, and nothing is tried.
+ */
+static bool
+is_as_kin(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
+	  struct spw_explore_seen *s)
+{
+	const struct spw_explore_kin *kin = spw_explore_kin(e, x);
+	const struct spw_stream other = { x->stream->id, kin->traits };
+	struct spw_observed seen;
+	double left;
+
+	if (!kin->sampled || kin->traits == x->stream->traits ||
+	    !(fit >> kin->sampled & 1) ||
+	    !(spw_predict_evidence(e->predictor, &other, kin->sampled) > 0) ||
+	    !spw_explore_run_sample(e, x, kin->sampled, &seen))
+		return false;
+	left = (double)seen.stored / (double)seen.bytes;
+	if (fabs(log(left / kin->left)) > SAME) {
+		spw_explore_tell(e, x, kin->sampled, &seen);
+		return false;
+	}
+	spw_predict_inherit(e->predictor, x->stream, &other);
+	s->next = find_seen(e, &other)->next;
+	return true;
+}
+
+/* What later classes of the stream are held against: the best way, if it was
+ * tried on this sample, or the one that left least.
+ */
+static void
+note_kin(struct spw_explorer *e, const struct spw_explored *x)
+{
+	struct spw_explore_kin *kin = spw_explore_kin(e, x);
+	unsigned best = 0, least = 0;
+
+	(void)spw_explore_plan(e, x, &best);
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (e->took[i] > 0 && (!least || e->left[i] < e->left[least]))
+			least = i;
+	if (!least)
+		return;			/* nothing was tried */
+	kin->traits = x->stream->traits;
+	kin->sampled = e->took[best] > 0 ? best : least;
+	kin->left = e->left[kin->sampled];
+}
+
 /* All that is worth it, or, where that was cut short, the rest of it; and
  * where other weights or tiers make them worth it, ways that nobody tried.
  */
 static bool
 explore(struct spw_explorer *e, const struct spw_explored *x,
-	const struct spw_explore_seen *s)
+	struct spw_explore_seen *s)
 {
 	uint64_t fit = fitting(e, x);
 	unsigned probe = spw_explore_probe(e, fit, SPW_EXPLORE_PROBE);
@@ -168,9 +214,14 @@ explore(struct spw_explorer *e, const struct spw_explored *x,
 
 	if (!probe)
 		return false;
-	if (is_new && is_pattern(x->traits))
-		return try_pattern(e, x, fit);
+	if (is_pattern(x->traits)) {
+		if (is_new)
+			guess_pattern(e, x, fit);
+		return false;
+	}
 	spw_explore_sample(e, x);
+	if (is_new && is_as_kin(e, x, fit, s))
+		return true;
 	usual = is_new ? is_usual(e, x, probe) : !s->cut;
 	if (!usual)
 		try_kin(e, x, fit);
@@ -179,6 +230,7 @@ explore(struct spw_explorer *e, const struct spw_explored *x,
 			   spw_explore_done(e, x, usual, probe)) || !usual;
 	if (tried)
 		spw_explore_finalists(e, x);
+	note_kin(e, x);
 	return tried;
 }
 
@@ -202,7 +254,8 @@ explore_all(struct spw_explorer *e, const struct spw_explored *x,
 	tried = explore(e, x, s);
 	s->cut = e->cut;
 	s->cost = spw_explore_plan(e, x, &way);
-	s->next = SPW_MAX(s->next, AGAIN_FIRST);
+	s->next = SPW_MAX(s->next, is_pattern(x->traits) ? AGAIN_PATTERN
+							 : AGAIN_FIRST);
 	return tried;
 }
 
@@ -230,7 +283,7 @@ spw_explore(struct spw_explorer *e, const struct spw_explored *x,
 	s->next = SPW_MIN(AGAIN_GROWS * s->next, AGAIN_MOST);
 	if (s->cut)
 		return explore_all(e, x, s);
-	if (is_pattern(x->traits)) {
+	if (best && is_pattern(x->traits)) {
 		if (spw_explore_is_close(e, x, best))
 			*ret_rest = best;
 		return false;

@@ -6,10 +6,12 @@
  *	every filter that suits the data is tried once, behind a quick codec,
  *	on samples; if that saves nothing, behind one that codes bytes by
  *	how many there are; nothing else is tried if that does not either;
- *	other codecs are tried behind the best two filters, quick ones
- *	first, as long as one could win if it stored nothing at all;
+ *	other codecs are tried behind the filter that leaves least and the
+ *	one that is cheapest beside it, quick ones first, as long as one
+ *	could win if it stored nothing at all;
  *	the best is tried on a whole block, until the best is one that was;
- *	what is the same all over has two codecs tried on it, no more;
+ *	of what is the same all over two codecs get a block each, and
+ *	nothing is tried;
  *	and all of it takes no more than a hundredth or so of the time that
  *	64 MiB of the stream are expected to take.
  *
@@ -18,8 +20,9 @@
  *
  * This happens when the first data of a class comes along; what there was no
  * time for, later.  Where a stream is of several classes that differ in little,
- * what was good for one is tried first for the next, and what turns out to be
- * better for one later on is tried for the others.  Other streams of the
+ * what is known of one holds for the next, if a sample shrinks as much; else
+ * what was good for the one is tried first for the other.  What turns out to
+ * be better for one later on is tried for the others.  Other streams of the
  * class start from what was learned, if a sample of them is as usual there.
  * Later on, the second best, if it has a chance, is tried on a block beside
  * the best after 4 blocks of a stream, after 12 more, 36 more, ...; of what is

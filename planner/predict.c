@@ -31,6 +31,7 @@
 #define MOVED 0.01		/* a change that is worth a new version */
 #define DRIFTED 0.03f		/* and one that is worth a look at all */
 #define REVIEW 32		/* blocks between looks at all choices */
+#define INHERITED 2.0f		/* blocks, at most, of another stream's */
 
 enum { PACK, UNPACK, STORED, FIGURES };
 
@@ -50,6 +51,7 @@ struct cell {
 	int8_t run[FIGURES];		/* blocks cut in a row, by side */
 	uint8_t sampled;		/* bit k: only samples so far */
 	uint8_t alone;			/* and no class to hold them against */
+	bool guessed;			/* at first */
 	bool whole;			/* samples stay so, unlike the class's */
 	float tide;			/* the stream's, as this was learned */
 };
@@ -236,6 +238,9 @@ rebase(const struct stream *st, struct cell *cell)
 	cell->tide = st->tide;
 }
 
+/* A choice that was guessed at is not like others of its class, and what is
+ * seen of it is all that counts.
+ */
 static bool
 blend(const struct spw_predictor *p, const struct stream *st, unsigned c,
       int k, float *ret)
@@ -243,7 +248,7 @@ blend(const struct spw_predictor *p, const struct stream *st, unsigned c,
 	const struct cell *own = &st->cell[c];
 	float prior;
 
-	if (!expect_of_class(p, st->class, c, k, &prior)) {
+	if (own->guessed || !expect_of_class(p, st->class, c, k, &prior)) {
 		*ret = mean_now(st, own, k);
 		return own->n[k] > 0;
 	}
@@ -302,6 +307,8 @@ cut(struct cell *cell, int k, float expected, float x)
 
 	if (side > 0 && cell->n[k] > 0 && cell->n[k] < FEW)
 		limit = SPW_MIN(limit, FEW_LIMIT);
+	else if (side < 0 && cell->guessed && cell->n[k] < FEW)
+		limit = FIRST_LIMIT;
 
 	if (k == STORED || fabsf(off) <= limit) {
 		cell->run[k] = 0;
@@ -550,6 +557,8 @@ span(const struct cell *cell, int k, float x, float w)
 {
 	bool is_less = k != STORED && cell->n[k] < memory[k] && x < cell->mean[k];
 
+	if (is_less && cell->guessed && cell->n[k] < FEW)
+		return w / 8;		/* nearly all */
 	return is_less ? w : memory[k];
 }
 
@@ -730,6 +739,47 @@ spw_predict_evidence(struct spw_predictor *p, const struct spw_stream *stream,
 	const struct cell *cell = &find_stream(p, stream)->cell[choice];
 
 	return (double)SPW_MIN(cell->n[PACK], cell->n[STORED]);
+}
+
+void
+spw_predict_guess(struct spw_predictor *p, const struct spw_stream *stream,
+		  unsigned choice, const struct spw_observed *guess)
+{
+	const double bytes = (double)guess->bytes;
+	const float x[FIGURES] = {
+		[PACK] = logf((float)(guess->pack / bytes)),
+		[UNPACK] = logf((float)(guess->pack / bytes)),
+		[STORED] = logf((float)((double)guess->stored / bytes)),
+	};
+	struct stream *st = find_stream(p, stream);
+	struct cell *cell = &st->cell[choice];
+
+	for (int k = 0; k < FIGURES; k++)
+		if (!(cell->n[k] > 0)) {
+			average(cell, k, x[k], 0, 1, memory[k]);
+			cell->sampled |= (uint8_t)(1u << k);
+			cell->guessed = true;
+		}
+	show(p, st, choice);
+}
+
+void
+spw_predict_inherit(struct spw_predictor *p, const struct spw_stream *stream,
+		    const struct spw_stream *from)
+{
+	const struct stream *old = find_stream(p, from);
+	struct stream *st = find_stream(p, stream);	/* old is kept */
+
+	for (unsigned c = 1; c < p->n; c++) {
+		struct cell *cell = &st->cell[c];
+
+		*cell = old->cell[c];
+		cell->alone = 0;
+		for (int k = 0; k < FIGURES; k++)
+			cell->n[k] = SPW_MIN(cell->n[k], INHERITED);
+	}
+	st->tide = old->tide;
+	show_all(p, st);
 }
 
 void

@@ -71,6 +71,18 @@ void spw_predict_learn(struct spw_predictor *p,
 		       const struct spw_stream *stream, unsigned choice,
 		       const struct spw_observed *seen);
 
+/* What to start from, until a block or a sample was seen. */
+void spw_predict_guess(struct spw_predictor *p,
+		       const struct spw_stream *stream, unsigned choice,
+		       const struct spw_observed *guess);
+
+/* Data of a stream that was not seen yet packs as `from` does, be it of another
+ * class: what is known of that is a start.
+ */
+void spw_predict_inherit(struct spw_predictor *p,
+			 const struct spw_stream *stream,
+			 const struct spw_stream *from);
+
 /* Blocks that the stream's own figures stand for; a sample counts for a part
  * of one.
  */

@@ -4,8 +4,8 @@
 /* Trials take the times of trial-made.c, so that no machine is too slow. */
 
 #include "planner/advisor.h"
-#include "planner/trial.h"
 #include "tests/analyze-data.h"
+#include "tests/trial-made.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -126,8 +126,8 @@ test_kinds(void)
 	spw_advisor_free(a);
 }
 
-/* Of a sample that shrinks to nothing most of the time is for getting ready: a
- * codec that is slower at that is not ruled out.
+/* What shrinks to nothing is packed in the time that a trial would take, so
+ * there is none; and what stores least there is known.
  */
 static void
 test_zeros(void)
@@ -147,6 +147,7 @@ test_zeros(void)
 	fill("zeros", 1);
 	advice = ask(a, 1);
 	stored = store(&advice.piece[0]);
+	CHECK(!advice.tried);
 	printf("zeros: codec %u stores %llu bytes\n",
 	       advice.piece[0].pack.codec, (unsigned long long)stored);
 	CHECK(stored < 2048);		/* lz4: 4200 */
@@ -169,6 +170,43 @@ test_trials(void)
 	CHECK(tried > 0 && tried < 5);
 	advice = ask(a, 2);
 	CHECK(!advice.tried && advice.piece[0].choice);
+	spw_advisor_free(a);
+}
+
+/* Blocks of a field may look like various distributions, but pack alike: one
+ * sample of each class is enough to know that.
+ */
+static void
+test_alike(void)
+{
+	enum { BLOCKS = 8 };
+	struct spw_advisor *a = advisor(&async, NULL, NULL);
+	uint8_t *field = malloc((size_t)BLOCKS * BLOCK);
+	uint64_t classes[BLOCKS];
+	unsigned n = 0, way = 0;
+
+	CHECK(field);
+	data_fill("f32 field", 80, field, (size_t)BLOCKS * BLOCK);
+	add(a, UINT64_MAX, 100e6, NULL);
+	for (unsigned i = 0, k; i < BLOCKS; i++) {
+		unsigned trials = made_trials;
+		struct spw_advice advice;
+
+		memcpy(data, field + (size_t)i * BLOCK, BLOCK);
+		advice = ask(a, 1);
+		for (k = 0; k < n && classes[k] != advice.stream.traits; k++)
+			;
+		if (k < n)
+			continue;
+		classes[n++] = advice.stream.traits;
+		if (n == 1)
+			way = advice.piece[0].choice;
+		CHECK(n == 1 || made_trials == trials + 1);
+		CHECK(advice.piece[0].choice == way);
+	}
+	printf("a field of %u classes\n", n);
+	CHECK(n > 1);
+	free(field);
 	spw_advisor_free(a);
 }
 
@@ -467,6 +505,7 @@ main(void)
 	test_kinds();
 	test_zeros();
 	test_trials();
+	test_alike();
 	test_mixed();
 	test_slower();
 	test_tiers();

@@ -517,6 +517,61 @@ test_rate(void)
 	spw_predict_free(p);
 }
 
+/* A guess makes a choice known, and counts for nothing once a block was seen;
+ * one that took less tells that the first was held up.
+ */
+static void
+test_hoped(void)
+{
+	struct spw_predictor *p = spw_predict_new(pool, CHOICES);
+	struct spw_stream s = { .id = 1, .traits = 5 };
+	const struct spw_costs *costs = spw_predict_costs(p, &s);
+	struct spw_observed o = {
+		.bytes = BLOCK, .stored = BLOCK / 1000, .pack = 1e-6,
+	};
+
+	CHECK(isinf(costs->pack[3]));
+	spw_predict_guess(p, &s, 3, &o);
+	CHECK(fabs(costs->pack[3] * BLOCK / 1e-6 - 1) < 0.02);
+	o.pack = 300e-6;
+	spw_predict_learn(p, &s, 3, &o);
+	CHECK(fabs(costs->pack[3] * BLOCK / 300e-6 - 1) < 0.02);
+	o.pack = 100e-6;
+	spw_predict_learn(p, &s, 3, &o);
+	CHECK(costs->pack[3] * BLOCK < 120e-6);
+	spw_predict_guess(p, &s, 3, &o);	/* too late */
+	CHECK(costs->pack[3] * BLOCK > 100e-6);
+	spw_predict_free(p);
+}
+
+/* What is known of one class of a stream is a start for another. */
+static void
+test_inherited(void)
+{
+	struct spw_predictor *p = spw_predict_new(pool, CHOICES);
+	struct spw_stream one = { .id = 1, .traits = 5 }, other = one;
+	const struct spw_costs *costs;
+	struct spw_observed o = {
+		.bytes = BLOCK, .stored = BLOCK / 4, .pack = 1e-3,
+	};
+
+	other.traits = 6;
+	for (int i = 0; i < 20; i++)
+		spw_predict_learn(p, &one, 3, &o);
+	CHECK(isinf(spw_predict_costs(p, &other)->pack[3]));
+	spw_predict_inherit(p, &other, &one);
+	costs = spw_predict_costs(p, &other);
+	CHECK(fabs(costs->pack[3] * BLOCK / 1e-3 - 1) < 0.05);
+	CHECK(fabs(costs->stored[3] / 1024 - 1) < 0.05);
+	CHECK(isinf(costs->pack[4]));
+	for (int i = 0; i < 3; i++) {		/* its own tell more */
+		o.stored = BLOCK / 2;
+		spw_predict_learn(p, &other, 3, &o);
+	}
+	CHECK(costs->stored[3] > 1500);
+	spw_predict_free(p);
+}
+
 int
 main(void)
 {
@@ -527,6 +582,8 @@ main(void)
 	test_stream();
 	test_blame();
 	test_guess();
+	test_hoped();
+	test_inherited();
 	test_tide();
 	test_whole();
 	test_nonsense();
