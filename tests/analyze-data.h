@@ -6,6 +6,7 @@
 
 #include <byteswap.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "planner/analyze.h"
@@ -219,6 +220,19 @@ fill_range(const struct data_class *c, uint8_t *p, size_t n, uint64_t *seed)
 						 (uint64_t)range));
 }
 
+/* Small ones around 0. */
+static void
+fill_signed(const struct data_class *c, uint8_t *p, size_t n, uint64_t *seed)
+{
+	double most = pow(10, 1 + 3.5 * unit(seed));
+	bool is_even = draw(seed) % 2;
+	size_t i;
+
+	for (i = 0; i < n / c->want.width; i++)
+		put_number(c, p, i, 0, llrint(most * (is_even
+			? 2 * unit(seed) - 1 : 0.4 * normal(seed))));
+}
+
 /* A tone and some hiss. */
 static void
 fill_sound(const struct data_class *c, uint8_t *p, size_t n, uint64_t *seed)
@@ -344,6 +358,10 @@ static const struct data_class data_classes[] = {
 	{ "events of 24", fill_events, WANT(FLOAT, 8, 24, UNKNOWN, 0) },
 	{ "points of 12", fill_points, WANT(FLOAT, 4, 12, UNKNOWN, 0) },
 	{ "rows of 37", fill_rows, WANT(BYTES, 0, 37, UNKNOWN, 0) },
+	{ "i32 signed", fill_signed, WANT(INTEGER, 4, 0, UNKNOWN, 0) },
+	{ "i64 signed", fill_signed, WANT(INTEGER, 8, 0, UNKNOWN, 0) },
+	{ "i32 big signed", fill_signed, WANT(INTEGER, 4, 0, UNKNOWN, 1) },
+	{ "i64 big signed", fill_signed, WANT(INTEGER, 8, 0, UNKNOWN, 1) },
 };
 
 #undef WANT
