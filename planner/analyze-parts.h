@@ -64,6 +64,11 @@ bool spw_analyze_is_packed(uint8_t format);	/* its bytes do not shrink */
 /* Bytes after which records, or elements, seem to start again; 0 for noise. */
 unsigned int spw_analyze_stride(const struct spw_sample *s);
 
+/* The width of numbers some bits of which are always the same, as the highest
+ * are where all numbers lie below a power of two; 1: bytes, 0: there are none.
+ */
+unsigned int spw_analyze_fixed(const struct spw_sample *s, bool *ret_is_big);
+
 /* Is every byte as frequent as the others? */
 bool spw_analyze_is_random(const struct spw_sample *s);
 

@@ -233,6 +233,38 @@ find_long(struct search *s, unsigned int from, unsigned int step,
 		find_part(s, need);
 }
 
+/* Are the bits of each `bytes` bytes those of the next ones? */
+static bool
+is_same(uint64_t bits, unsigned int bytes)
+{
+	return bits == (bits << 8 * bytes | bits >> (64 - 8 * bytes));
+}
+
+/* Of 256 bytes of each window, 8 at once: noise has each bit as 0 and as 1. */
+unsigned int
+spw_analyze_fixed(const struct spw_sample *s, bool *ret_is_big)
+{
+	typedef uint64_t vec __attribute__((vector_size(16)));
+	vec one, two, any = { 0 }, all = ~any;
+	unsigned int width = 8;
+	uint64_t fixed;
+	size_t i;
+
+	for (i = 0; i < SEEN; i += 16) {
+		memcpy(&one, s->one + i, 16);
+		memcpy(&two, s->two + i, 16);
+		any |= one | two;
+		all &= one & two;
+	}
+	fixed = ~(any[0] | any[1]) | (all[0] & all[1]);
+	if (!fixed)
+		return 0;
+	while (width > 1 && is_same(fixed, width / 2))
+		width /= 2;
+	*ret_is_big = fixed & 0x80 && !(fixed >> (8 * width - 1) & 1);
+	return width;
+}
+
 /* 64 bytes of each window: 128 random bytes have 101 different values, give or
  * take 4.
  */

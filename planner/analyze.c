@@ -295,6 +295,22 @@ find_either(const struct spw_sample *s, unsigned int stride,
 	*t = big;
 }
 
+/* What has no byte that returns may be integers of nearly all sizes. */
+static void
+find_wide(const struct spw_sample *s, struct spw_traits *t)
+{
+	bool is_big = false;
+	const unsigned int width = spw_analyze_fixed(s, &is_big);
+
+	t->kind = SPW_DATA_INTEGER;
+	t->width = (uint8_t)width;
+	t->is_big = is_big;
+	if (width > 1)
+		return;
+	t->kind = spw_analyze_is_random(s) ? SPW_DATA_PACKED : SPW_DATA_BYTES;
+	t->width = 0;
+}
+
 /* In what looks like noise, exponents may still be those of numbers. */
 static void
 find_floats(const struct spw_sample *s, struct spw_traits *t)
@@ -310,8 +326,7 @@ find_floats(const struct spw_sample *s, struct spw_traits *t)
 	spw_analyze_look(s, 4, false, &look);
 	if (is_float(&look))
 		return;
-	t->kind = spw_analyze_is_random(s) ? SPW_DATA_PACKED : SPW_DATA_BYTES;
-	t->width = 0;
+	find_wide(s, t);
 }
 
 /* Of all numbers of this width in the first halves of the windows that are not

@@ -220,6 +220,17 @@ fill_range(const struct data_class *c, uint8_t *p, size_t n, uint64_t *seed)
 						 (uint64_t)range));
 }
 
+/* As large as their width allows, and none below 0. */
+static void
+fill_wide(const struct data_class *c, uint8_t *p, size_t n, uint64_t *seed)
+{
+	double most = ldexp(0.75 + 0.25 * unit(seed), 8 * c->want.width - 1);
+	size_t i;
+
+	for (i = 0; i < n / c->want.width; i++)
+		put_number(c, p, i, 0, (int64_t)(most * unit(seed)));
+}
+
 /* Small ones around 0. */
 static void
 fill_signed(const struct data_class *c, uint8_t *p, size_t n, uint64_t *seed)
@@ -358,6 +369,8 @@ static const struct data_class data_classes[] = {
 	{ "events of 24", fill_events, WANT(FLOAT, 8, 24, UNKNOWN, 0) },
 	{ "points of 12", fill_points, WANT(FLOAT, 4, 12, UNKNOWN, 0) },
 	{ "rows of 37", fill_rows, WANT(BYTES, 0, 37, UNKNOWN, 0) },
+	{ "i16 wide", fill_wide, WANT(INTEGER, 2, 0, UNKNOWN, 0) },
+	{ "i32 big wide", fill_wide, WANT(INTEGER, 4, 0, UNKNOWN, 1) },
 	{ "i32 signed", fill_signed, WANT(INTEGER, 4, 0, UNKNOWN, 0) },
 	{ "i64 signed", fill_signed, WANT(INTEGER, 8, 0, UNKNOWN, 0) },
 	{ "i32 big signed", fill_signed, WANT(INTEGER, 4, 0, UNKNOWN, 1) },
