@@ -5,6 +5,9 @@
 
 . tests/functions.sh
 requires_disk
+# Down is what does not fit into memory, not home: that takes its time.
+slow_mount bandwidth=30000000
+cd "$scratch/slow"
 unset SPILLWAY_JOB
 export scratch
 
