@@ -10,7 +10,9 @@
  * memory until the exec, as with vfork, so a large program pays nothing.
  *
  * Nobody waits for the agent to be up: what is written rests in the segment
- * meanwhile, and who waits for it to be home looks again. An agent that has
+ * meanwhile, and who waits for it to be home looks again. It takes a record of
+ * a process before it is loaded, so that the segment is nobody's at no time,
+ * and gives that back when it has tried to take office. An agent that has
  * not taken the drainer's lock after START_MS is given up, and a thread of
  * this process takes its place. That thread dies with the process, so the
  * process does not end before everything is home. Where neither can be had
