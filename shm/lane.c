@@ -428,6 +428,20 @@ fair_share(const struct spw_map *map, enum spw_pool_id pool)
 		       (uint32_t)SPW_SPARES);
 }
 
+/* Spares go from the end of their list. What is written in a row shall lie in
+ * ascending order: the processor sees that coming when it is read, and not the
+ * other way round. */
+static void
+turn_round(uint32_t *items, uint32_t n)
+{
+	for (uint32_t i = 0; i < n / 2; i++) {
+		uint32_t item = items[i];
+
+		items[i] = items[n - 1 - i];
+		items[n - 1 - i] = item;
+	}
+}
+
 static uint32_t
 stock(struct spw_me *me, enum spw_pool_id pool, uint32_t want, uint32_t *list,
       uint32_t *n)
@@ -442,6 +456,7 @@ stock(struct spw_me *me, enum spw_pool_id pool, uint32_t want, uint32_t *list,
 		/* One by one takes less than all 64 where few are ours. */
 		if (pool == SPW_POOL_SLOTS && got >= 32)
 			spw_seg_meet_slots(me->map, list[*n]);
+		turn_round(list + *n, got);
 		*n += got;
 	}
 	return *n;

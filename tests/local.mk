@@ -42,6 +42,7 @@ tests_units = \
 	tests/unit-filter \
 	tests/unit-glance \
 	tests/unit-grow-cancel \
+	tests/unit-in-a-row \
 	tests/unit-io \
 	tests/unit-lean \
 	tests/unit-mask \
@@ -201,6 +202,10 @@ tests_unit_block_last_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
 	tests/unit-block-last.c
+tests_unit_in_a_row_SOURCES = \
+	tests/counted.h \
+	tests/one-lane.h \
+	tests/unit-in-a-row.c
 tests_unit_grow_cancel_SOURCES = \
 	tests/counted.h \
 	tests/one-lane.h \
