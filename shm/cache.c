@@ -24,7 +24,7 @@ enum {
 	TRIES = 16, LOOK_NS = 1000000000,
 	AHEAD = 4,			/* chunks asked for before they are read */
 	LINE = 64,			/* bytes the processor fetches at once */
-	NEXT_WRITE = 2048, NEXT_READ = 1024,	/* bytes called up ahead, */
+	NEXT_WRITE = 2048,		/* bytes called up ahead, */
 	AHEAD_WRITE = 2048,		/* and how far */
 };
 
@@ -698,8 +698,8 @@ copy_out(struct spw_me *me, uint32_t idx, const struct spw_key *key,
 		if (!spw_block_is(b, key))
 			return MISSING;
 		if (covered && slot < me->map->counts[SPW_POOL_SLOTS])
-			spw_glance_copy(buf, spw_slot(me->map, slot) + from,
-					to - from);
+			spw_stream_out(buf, spw_slot(me->map, slot) + from,
+				       to - from);
 		atomic_thread_fence(memory_order_acquire);
 		if (spw_lock_word(&b->lock) != before)
 			continue;
@@ -770,20 +770,15 @@ read_mixed(struct spw_me *me, const struct spw_target *t, uint32_t idx,
 	}
 }
 
-/* Who read a block to its end will want the next. */
+/* Who read a block to its end will want the next: its descriptor is fetched.
+ * Its bytes are not: they mostly lie behind these, which the processor sees by
+ * itself, unless it is told of some of them. */
 static void
-call_up_block(struct spw_me *me, const struct spw_key *key)
+meet_next(struct spw_me *me, const struct spw_key *key)
 {
 	struct spw_key next = { key->file, key->file_gen, key->number + 1 };
-	uint32_t idx = spw_block_glance(me->map, &next);
-	uint32_t slot;
 
-	if (idx == SPW_NONE)
-		return;
-	slot = spw_glance32(&me->map->blocks[idx].state.slot);
-	if (slot < me->map->counts[SPW_POOL_SLOTS])
-		for (uint32_t i = 0; i < NEXT_READ; i += LINE)
-			__builtin_prefetch(spw_slot(me->map, slot) + i);
+	(void)spw_block_glance(me->map, &next);
 }
 
 /* One block's worth, of `left` bytes that are to be read; MISSING leaves it
@@ -814,7 +809,7 @@ read_block(struct spw_me *me, const struct spw_target *t, uint64_t off,
 			: copy_out(me, idx, &key, from, from + n, buf);
 		if (found == FOUND) {
 			if (from + n == SPW_BLOCK_SIZE)
-				call_up_block(me, &key);
+				meet_next(me, &key);
 			return FOUND;
 		}
 		if (found == MIXED)
