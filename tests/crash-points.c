@@ -3,11 +3,12 @@
 
 /*
  * crash-points [-b BELOW] DIR MOST NAME...: every name with n = 1 to MOST in
- * three roles. A writer dies at its nth passing of the point, or the drainer does;
- * or a writer dies first (at each name) and then the drainer that takes over
- * from it dies at this name. Others go on meanwhile. Afterwards a new drainer
- * brings everything home and the ledger is compared. A point that is not
- * passed n times in a scene is skipped, and so are higher n.
+ * three roles. A writer dies at its nth passing of the point, or the drainer
+ * does; or a writer dies first (at each name that one died at) and then the
+ * drainer that takes over from it dies at this name. Others go on meanwhile.
+ * Afterwards a new drainer brings everything home and the ledger is compared.
+ * A point that is not passed n times in a scene is skipped, and so are higher
+ * n.
  *
  * With -b blocks go down to a tier in BELOW and come back all the time, a
  * drainer is killed while some are there, and its successor dies at the point;
@@ -165,10 +166,12 @@ play_successor(const char *point)
 	return died;
 }
 
-static void
+/* How often somebody died. */
+static unsigned
 play(enum role role, const char *first, const char *name, unsigned most)
 {
 	char point[64], before[64];
+	unsigned died_at = 0;
 
 	snprintf(before, sizeof(before), "%s:1", first ? first : "");
 	for (unsigned n = 1; n <= most; n++) {
@@ -183,7 +186,9 @@ play(enum role role, const char *first, const char *name, unsigned most)
 		if (!died)
 			break;
 		deaths[role]++;
+		died_at = n;
 	}
+	return died_at;
 }
 
 static unsigned long
@@ -192,27 +197,29 @@ all_deaths(void)
 	return deaths[WRITER] + deaths[DRAINER] + deaths[SUCCESSOR];
 }
 
-static void
+/* Whether a writer died there. */
+static bool
 play_each(const char *name, unsigned most)
 {
 	unsigned long before = all_deaths();
+	bool fatal = play(WRITER, NULL, name, most);
 
-	play(WRITER, NULL, name, most);
 	play(DRAINER, NULL, name, most);
 	if (!cast_below)
-		return;
+		return fatal;
 	play(SUCCESSOR, NULL, name, most);
 	for (int i = 0; i < TRIES && all_deaths() == before; i++) {
 		scenes_left = 0;	/* all is new */
 		office_us += OFFICE_US;	/* on a busy machine it takes longer */
 		play(SUCCESSOR, NULL, name, most);
-		play(WRITER, NULL, name, most);
+		fatal |= play(WRITER, NULL, name, most) > 0;
 	}
 	if (all_deaths() == before) {
 		printf("%s is not passed\n", name);
 		missed++;
 	}
 	office_us = OFFICE_US;
+	return fatal;
 }
 
 int
@@ -220,6 +227,7 @@ main(int argc, char **argv)
 {
 	const char *form = getenv("SPILLWAY_CHECK_LONG");
 	bool all = form && strcmp(form, "1") == 0;
+	bool *fatal;
 	unsigned most;
 
 	if (argc > 2 && strcmp(argv[1], "-b") == 0) {
@@ -235,14 +243,18 @@ main(int argc, char **argv)
 	cast_ledger = crash_ledger_new();
 	for (int i = 0; i < CRASH_WRITERS; i++)
 		cast_ledger->writer[i].rng = crash_random(&cast_rng);
+	fatal = calloc((size_t)argc, sizeof(*fatal));
+	if (!fatal)
+		return 2;
 	for (int i = 3; i < argc; i++)
-		play_each(argv[i], most);
+		fatal[i] = play_each(argv[i], most);
 	for (int i = 3; i < argc && (all || !cast_below); i++)
-		for (int k = 3; k < argc; k++)
+		for (int k = 3; k < argc && fatal[i]; k++)
 			if (all || strncmp(argv[k], "adopt-", 6) == 0)
 				play(ADOPTER, argv[i], argv[k],
 				     all ? ADOPT_MOST : 1);
 	cast_end();
+	free(fatal);
 	printf("%d names, %lu scenes;", argc - 3, scenes);
 	for (int i = 0; i < ROLES; i++)
 		printf(" %s died %lu times%s", role_names[i], deaths[i],
