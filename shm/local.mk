@@ -10,8 +10,11 @@ shm_sources = \
 	shm/blocks.h \
 	shm/cache.c \
 	shm/cache.h \
+	shm/claimjobs.c \
 	shm/claims.c \
 	shm/claims.h \
+	shm/claimtable.c \
+	shm/claimtable.h \
 	shm/clock.c \
 	shm/clock.h \
 	shm/codecs.h \
