@@ -10,6 +10,7 @@ shm_sources = \
 	shm/blocks.h \
 	shm/cache.c \
 	shm/cache.h \
+	shm/cacheread.c \
 	shm/claimjobs.c \
 	shm/claims.c \
 	shm/claims.h \
