@@ -70,8 +70,9 @@ static const struct {
 	MAY_FAIL(dup3), MAY_FAIL(chdir), MAY_FAIL(getdents64),
 	MAY_FAIL(rt_sigaction), MAY_FAIL(sysinfo),
 	MAY_FAIL(clock_gettime), MAY_FAIL(sched_getaffinity),
-	MAY_FAIL(sched_yield), MAY_FAIL(membarrier), MAY_FAIL(io_uring_setup),
-	MAY_FAIL(io_uring_enter), MAY_FAIL(io_uring_register),
+	MAY_FAIL(sched_yield), MAY_FAIL(membarrier), MAY_FAIL(mincore),
+	MAY_FAIL(io_uring_setup), MAY_FAIL(io_uring_enter),
+	MAY_FAIL(io_uring_register),
 	/* Last: the child does not return from it. */
 	{ "exit", SYS_exit, 0, 0, 0, 0, false },
 };

@@ -202,6 +202,13 @@ spw_sys_munmap(void *at, uint64_t n)
 }
 
 static inline int
+spw_sys_mincore(void *at, uint64_t n, unsigned char *ret_pages)
+{
+	return (int)spw_syscall(SYS_mincore, (long)at, (long)n,
+				(long)ret_pages, 0, 0, 0);
+}
+
+static inline int
 spw_sys_madvise(void *at, uint64_t n, int advice)
 {
 	return (int)spw_syscall(SYS_madvise, (long)at, (long)n, advice, 0, 0,

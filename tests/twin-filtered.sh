@@ -60,7 +60,7 @@ first='access|clone|wait4|rt_sigprocmask|prctl|exit|getcwd'
 for call in $("$deny" | grep -vxE "$first"); do
 	same $call=KILL run
 done
-for call in linkat pwritev madvise fcntl; do
+for call in linkat pwritev madvise mincore fcntl; do
 	same $call=KILL bare thread
 done
 
