@@ -328,23 +328,12 @@ dup(int fd)
 	return duped(fd, REAL(dup)(fd));
 }
 
-/* A number that stood for an unmanaged file may be that of a stream of libc,
- * which goes on writing to it without us. */
-static bool
-may_have_stream(int fd, int to)
-{
-	return spw_fdtab_has(fd) && !spw_fdtab_has(to) && to > 2 &&
-	       spw_sys_fcntl(to, F_GETFD, 0) >= 0;
-}
-
 static int
-duped_onto(int fd, int to, bool has_stream)
+ends(const struct spw_onto *o, int r)
 {
-	int r = duped(fd, to);
 	int saved = errno;
 
-	if (r >= 0 && has_stream)
-		(void)spw_leave(r, SPW_BYPASS_STDIO);
+	spw_fdtab_onto_ends(o, r >= 0);
 	errno = saved;
 	return r;
 }
@@ -352,18 +341,20 @@ duped_onto(int fd, int to, bool has_stream)
 SPW_WRAP int
 dup2(int fd, int to)
 {
-	bool has_stream = may_have_stream(fd, to);
+	struct spw_onto o = { .from = fd, .to = to };
 
-	return duped_onto(fd, REAL(dup2)(fd, to), has_stream);
+	spw_fdtab_onto_begins(&o);
+	return ends(&o, REAL(dup2)(fd, to));
 }
 SPW_ALIAS(__dup2, dup2);
 
 SPW_WRAP int
 dup3(int fd, int to, int flags)
 {
-	bool has_stream = may_have_stream(fd, to);
+	struct spw_onto o = { .from = fd, .to = to };
 
-	return duped_onto(fd, REAL(dup3)(fd, to, flags), has_stream);
+	spw_fdtab_onto_begins(&o);
+	return ends(&o, REAL(dup3)(fd, to, flags));
 }
 
 static void
