@@ -168,8 +168,9 @@ spw_open_how(int dir, const char *path, const struct open_how *how,
 	struct opening o = { .dir = dir, .path = path, .fd = -1,
 			     .how = how, .how_size = size };
 
-	if (!spw_cache_bad_pointer(how, sizeof(how->flags)))
-		o.flags = (int)how->flags;
+	if (spw_cache_bad_pointer(how, sizeof(how->flags)))
+		return (int)REAL(syscall)(SYS_openat2, dir, path, how, size);
+	o.flags = (int)how->flags;
 	return open_it(&o);
 }
 
@@ -297,7 +298,8 @@ SPW_ALIAS(__close, close);
 SPW_WRAP int
 close_range(unsigned first, unsigned last, int flags)
 {
-	if (flags == (int)CLOSE_RANGE_UNSHARE)
+	if (flags == (int)CLOSE_RANGE_UNSHARE ||
+	    flags == (int)(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC))
 		spw_process_unshares_files();
 	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE))
 		spw_fdtab_closing_range(first, last);
