@@ -3,6 +3,7 @@
 #include "interpose/fdtab.h"
 
 #include <linux/xattr.h>
+#include <sys/single_threaded.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -29,17 +30,17 @@ nanoseconds(const struct statx_timestamp *ts)
 	return ts->tv_sec * 1000000000 + ts->tv_nsec;
 }
 
-static inline bool
-look(int fd, struct spw_grip *g)
+static inline uint32_t
+entry(int fd)
 {
-	uint32_t ofd;
+	return (unsigned)fd < SPW_FD_MAX
+	       ? atomic_load_explicit(&spw_fdtab[fd], memory_order_relaxed)
+	       : 0;
+}
 
-	if ((unsigned)fd >= SPW_FD_MAX)
-		return false;
-	ofd = atomic_load_explicit(&spw_fdtab[fd], memory_order_relaxed);
-	if (!ofd)
-		return false;
-	g->me = spw_front_me();
+static inline void
+take_hold(struct spw_grip *g, int fd, uint32_t ofd)
+{
 	g->ofd = &spw_front.map.ofds[ofd - 1];
 	g->t.file = g->ofd->file;
 	g->t.fd = fd;
@@ -48,7 +49,47 @@ look(int fd, struct spw_grip *g)
 			SPW_OFD_READ;
 	g->t.end_locked = false;
 	g->f = &spw_front.map.files[g->t.file];
+}
+
+static inline bool
+look(int fd, struct spw_grip *g)
+{
+	uint32_t ofd = entry(fd);
+
+	if (!ofd)
+		return false;
+	g->me = spw_front_me();
+	take_hold(g, fd, ofd);
 	return g->me != NULL;
+}
+
+/* Ordered before the second look at the table: who parts with a description
+ * changes that first, and looks at the lanes afterwards. */
+static inline bool
+look_and_keep(int fd, struct spw_grip *g)
+{
+	bool alone = __libc_single_threaded;
+	uint32_t ofd = entry(fd);
+
+	g->me = ofd ? spw_front_me() : NULL;
+	if (!g->me)
+		return false;
+	g->held = atomic_load_explicit(&g->me->lane->holds,
+				       memory_order_relaxed);
+	while (!alone && ofd) {
+		uint32_t was = ofd;
+
+		atomic_store(&g->me->lane->holds, ofd);
+		ofd = entry(fd);
+		if (ofd == was)
+			break;
+	}
+	if (!ofd) {
+		spw_fdtab_let_go(g);
+		return false;
+	}
+	take_hold(g, fd, ofd);
+	return true;
 }
 
 void
@@ -84,20 +125,36 @@ spw_fdtab_peek(int fd, struct spw_grip *ret)
 	return look(fd, ret);
 }
 
+static inline bool
+serves(struct spw_grip *g)
+{
+	if (SPW_UNLIKELY(atomic_load_explicit(&g->f->bypass,
+					      memory_order_acquire)))
+		spw_fdtab_to_kernel(g);
+	else if (SPW_UNLIKELY(atomic_load_explicit(&g->ofd->flags,
+						   memory_order_relaxed) &
+			      SPW_OFD_STDOUT))
+		leave_if_out_of_step(g);
+	return !(atomic_load_explicit(&g->ofd->flags,
+				      memory_order_acquire) & SPW_OFD_KERNEL);
+}
+
 bool
 spw_fdtab_grip(int fd, struct spw_grip *ret)
 {
-	if (!look(fd, ret))
+	return look(fd, ret) && serves(ret);
+}
+
+bool
+spw_fdtab_hold(int fd, uint32_t way, struct spw_grip *ret)
+{
+	if (!look_and_keep(fd, ret))
 		return false;
-	if (SPW_UNLIKELY(atomic_load_explicit(&ret->f->bypass,
-					      memory_order_acquire)))
-		spw_fdtab_to_kernel(ret);
-	else if (SPW_UNLIKELY(atomic_load_explicit(&ret->ofd->flags,
-						   memory_order_relaxed) &
-			      SPW_OFD_STDOUT))
-		leave_if_out_of_step(ret);
-	return !(atomic_load_explicit(&ret->ofd->flags,
-				      memory_order_acquire) & SPW_OFD_KERNEL);
+	if (serves(ret) && (!way || atomic_load_explicit(&ret->ofd->flags,
+					memory_order_relaxed) & way))
+		return true;
+	spw_fdtab_let_go(ret);
+	return false;
 }
 
 void
@@ -556,24 +613,70 @@ wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd, int fd)
 	}
 }
 
+/* Meanwhile other threads may write there. */
+static void
+secure(int fd)
+{
+	uint32_t ofd = spw_fdtab_has(fd) ? atomic_load(&spw_fdtab[fd]) : 0;
+	struct spw_me *me = ofd ? spw_front_me() : NULL;
+
+	if (me)
+		wait_until_secured(me, &me->map->ofds[ofd - 1], fd);
+}
+
+/* Other threads that are in a call about it, bounded, since one may have left
+ * that by a jump. */
+static void
+wait_for_holders(const struct spw_me *me, uint32_t ofd)
+{
+	int64_t until;
+
+	if (__libc_single_threaded)
+		return;
+	atomic_thread_fence(memory_order_seq_cst);
+	until = spw_now_ms() + SECURE_MS;
+	for (uint32_t i = 0; i < spw_lane_count(me->map); i++) {
+		const struct spw_lane *lane = &me->map->lanes[i];
+
+		while (lane != me->lane && lane->proc == spw_front.proc &&
+		       atomic_load(&lane->holds) == ofd &&
+		       atomic_load(&lane->state) == SPW_LANE_USED &&
+		       spw_now_ms() < until)
+			spw_sys_sleep_us(SECURE_US);
+	}
+}
+
+/* ofd + 1, which no number of this process stands for any more, or one less. */
+static void
+part_with(struct spw_me *me, uint32_t ofd)
+{
+	wait_for_holders(me, ofd);
+	spw_ofd_unref(me, ofd - 1);
+}
+
+/* The number stands for nothing of ours any more. */
+static int
+forget(int fd)
+{
+	uint32_t ofd = atomic_exchange(&spw_fdtab[fd], 0);
+	struct spw_me *me = ofd ? spw_front_me() : NULL;
+	int err;
+
+	if (!me)
+		return 0;
+	err = spw_ofd_error(me->map, &me->map->ofds[ofd - 1]);
+	(void)spw_proc_set_fd(me, spw_front.proc, fd, 0);
+	part_with(me, ofd);
+	return err;
+}
+
 int
 spw_fdtab_closing(int fd)
 {
-	struct spw_me *me;
-	uint32_t ofd;
-	int err;
-
 	if (!spw_fdtab_has(fd))
 		return 0;
-	ofd = atomic_exchange(&spw_fdtab[fd], 0);
-	me = ofd ? spw_front_me() : NULL;
-	if (!me)
-		return 0;
-	wait_until_secured(me, &me->map->ofds[ofd - 1], fd);
-	err = spw_ofd_error(me->map, &me->map->ofds[ofd - 1]);
-	(void)spw_proc_set_fd(me, spw_front.proc, fd, 0);
-	spw_ofd_unref(me, ofd - 1);
-	return err;
+	secure(fd);
+	return forget(fd);
 }
 
 void
@@ -585,35 +688,103 @@ spw_fdtab_closing_range(unsigned first, unsigned last)
 		(void)spw_fdtab_closing((int)fd);
 }
 
+/* A copy that is not ours to track: the kernel serves both. */
+static bool
+share_number(struct spw_grip *g, int to)
+{
+	uint32_t ofd = (uint32_t)(g->ofd - g->me->map->ofds);
+
+	spw_ofd_ref(g->me->map, ofd);
+	if (to < SPW_FD_MAX && enter_fd(g->me, to, ofd))
+		return true;
+	spw_ofd_unref(g->me, ofd);
+	if (let_be(g->me, g->t.file))
+		spw_fdtab_to_kernel(g);
+	return false;
+}
+
+static void
+suit_standard(struct spw_grip *g, int to)
+{
+	if (!suits_stdout(to, atomic_load(&g->ofd->flags))) {
+		(void)spw_leave(g->t.fd, SPW_BYPASS_STDIO);
+		return;
+	}
+	if (atomic_fetch_or(&g->ofd->flags, SPW_OFD_STDOUT) & SPW_OFD_STDOUT)
+		leave_if_out_of_step(g);	/* stdio had it before */
+	spw_fdtab_step(g);
+}
+
 void
 spw_fdtab_duped(int from, int to)
 {
 	struct spw_grip g;
 
-	if (from == to)
-		return;
-	if (spw_fdtab_has(to))
+	if (spw_fdtab_has(to))		/* closed behind our back */
 		(void)spw_fdtab_closing(to);
-	if (!look(from, &g))
+	if (look(from, &g) && share_number(&g, to) && to <= 2)
+		suit_standard(&g, to);
+}
+
+/* A number that stood for an unmanaged file may be that of a stream of libc,
+ * which goes on writing to it without us. */
+static bool
+may_have_stream(int to)
+{
+	return to > 2 && !spw_fdtab_has(to) &&
+	       spw_sys_fcntl(to, F_GETFD, 0) >= 0;
+}
+
+void
+spw_fdtab_onto_begins(struct spw_onto *o)
+{
+	struct spw_grip g;
+
+	o->shared = false;
+	o->was = 0;
+	if (o->from == o->to || o->to < 0)
 		return;
-	spw_ofd_ref(g.me->map, (uint32_t)(g.ofd - g.me->map->ofds));
-	if (to >= SPW_FD_MAX ||
-	    !enter_fd(g.me, to, (uint32_t)(g.ofd - g.me->map->ofds))) {
-		/* The copy is not ours to track: the kernel serves both. */
-		spw_ofd_unref(g.me, (uint32_t)(g.ofd - g.me->map->ofds));
-		if (let_be(g.me, g.t.file))
-			spw_fdtab_to_kernel(&g);
+	secure(o->to);
+	if (!spw_fdtab_has(o->from) || !look(o->from, &g))
+		return;
+	if (o->to <= 2)
+		suit_standard(&g, o->to);
+	else if (may_have_stream(o->to))
+		(void)spw_leave(o->from, SPW_BYPASS_STDIO);
+	spw_guard_enter();
+	if (spw_fdtab_has(o->to))
+		o->was = atomic_load(&spw_fdtab[o->to]);
+	o->is = (uint32_t)(g.ofd - g.me->map->ofds) + 1;
+	o->shared = share_number(&g, o->to);
+	if (!o->shared)
+		spw_guard_leave();
+}
+
+/* The kernel did not do it. */
+static void
+take_back(struct spw_me *me, const struct spw_onto *o)
+{
+	if (!o->was || !enter_fd(me, o->to, o->was - 1))
+		(void)forget(o->to);
+	else
+		part_with(me, o->is);
+}
+
+void
+spw_fdtab_onto_ends(const struct spw_onto *o, bool done)
+{
+	struct spw_me *me = o->shared ? spw_front_me() : NULL;
+
+	if (!o->shared) {
+		if (done && o->from != o->to && spw_fdtab_has(o->to))
+			(void)forget(o->to);
 		return;
 	}
-	if (to > 2)
-		return;
-	if (!suits_stdout(to, atomic_load(&g.ofd->flags))) {
-		(void)spw_leave(to, SPW_BYPASS_STDIO);
-		return;
-	}
-	if (atomic_fetch_or(&g.ofd->flags, SPW_OFD_STDOUT) & SPW_OFD_STDOUT)
-		leave_if_out_of_step(&g);	/* stdio had it before */
-	spw_fdtab_step(&g);
+	if (!done)
+		take_back(me, o);
+	else if (o->was)
+		part_with(me, o->was);
+	spw_guard_leave();
 }
 
 uint32_t

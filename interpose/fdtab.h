@@ -32,11 +32,25 @@ struct spw_grip {			/* a managed descriptor in use */
 	struct spw_file *f;
 	struct spw_target t;
 	bool shared;			/* io.c: others may move the position */
+	uint32_t held;			/* lane.holds before */
 };
 
 /* Fills in ret when fd is managed and the cache serves it. False: call the
  * real function; the kernel's position is right then. */
 bool spw_fdtab_grip(int fd, struct spw_grip *ret);
+
+/* Like grip, for a description that is open that way (SPW_OFD_READ or _WRITE,
+ * 0: any). Another thread that closes the number, or puts another file there,
+ * waits until this one lets go: what is written goes to the file that it stood
+ * for, and its record to nobody else meanwhile. */
+bool spw_fdtab_hold(int fd, uint32_t way, struct spw_grip *ret);
+
+static inline void
+spw_fdtab_let_go(struct spw_grip *g)
+{
+	atomic_store_explicit(&g->me->lane->holds, g->held,
+			      memory_order_release);
+}
 
 /* Like grip, but also for files the kernel serves: who wants to know the
  * record of a managed descriptor. */
@@ -61,8 +75,22 @@ int spw_open_how(int dir, const char *path, const struct open_how *how,
 int spw_fdtab_closing(int fd);
 void spw_fdtab_closing_range(unsigned first, unsigned last);
 
-/* After the kernel made `to` a copy of `from`. */
+/* After the kernel made `to`, which was free, a copy of `from`. */
 void spw_fdtab_duped(int from, int to);
+
+/*
+ * Around the kernel's dup2 of from onto to. Other threads may write to `to`
+ * all the while: it stands for the one description or the other at every
+ * moment, and never for nothing, which would let the kernel write to a file
+ * that is cached.
+ */
+struct spw_onto {
+	int from, to;
+	uint32_t was, is;		/* description + 1 of `to`; 0: none */
+	bool shared;			/* that of `from` is entered */
+};
+void spw_fdtab_onto_begins(struct spw_onto *o);
+void spw_fdtab_onto_ends(const struct spw_onto *o, bool done);
 
 /* At start, for a descriptor that came over exec. */
 void spw_fdtab_inherited(int fd);

@@ -30,13 +30,6 @@ is_no_offset(off_t off)
 }
 
 static bool
-may_write(const struct spw_grip *g)
-{
-	return atomic_load_explicit(&g->ofd->flags, memory_order_relaxed) &
-	       SPW_OFD_WRITE;
-}
-
-static bool
 appends(const struct spw_grip *g)
 {
 	return atomic_load_explicit(&g->ofd->flags, memory_order_relaxed) &
@@ -384,22 +377,25 @@ write_all(struct spw_grip *g, const struct iovec *iov, int n, int64_t off)
 	return r;
 }
 
-/* Whether the answer is ours to give; else the real call is made, on a file
- * that was left to the kernel for it. */
+static bool
+is_for_kernel(struct spw_grip *g, int64_t r)
+{
+	if (r == -EFBIG)
+		(void)spw_leave(g->t.fd, SPW_BYPASS_RLIMIT);
+	else if (r == -ESTALE)
+		spw_fdtab_to_kernel(g);
+	return r == -EFBIG || r == -ESTALE;
+}
+
+/* The end of a call. Whether the answer is ours to give; else the real call is
+ * made, on a file that was left to the kernel for it. */
 static bool
 is_final(struct spw_grip *g, int64_t r)
 {
-	if (SPW_LIKELY(r >= 0))
-		return true;
-	if (r == -EFBIG) {
-		(void)spw_leave(g->t.fd, SPW_BYPASS_RLIMIT);
-		return false;
-	}
-	if (r == -ESTALE) {
-		spw_fdtab_to_kernel(g);
-		return false;
-	}
-	return true;
+	bool ours = SPW_LIKELY(r >= 0) || !is_for_kernel(g, r);
+
+	spw_fdtab_let_go(g);
+	return ours;
 }
 
 /* The wrappers of the four commonest calls do nothing themselves, so that
@@ -412,8 +408,8 @@ managed_write(int fd, const void *buf, size_t n)
 	struct spw_grip g;
 	int64_t r;
 
-	if (spw_cache_is_alien(buf, n) || !spw_fdtab_grip(fd, &g) ||
-	    !may_write(&g))
+	if (spw_cache_is_alien(buf, n) ||
+	    !spw_fdtab_hold(fd, SPW_OFD_WRITE, &g))
 		return REAL(write)(fd, buf, n);
 	pthread_testcancel();
 	r = write_all(&g, &one, 1, -1);
@@ -437,7 +433,7 @@ managed_pwrite(int fd, const void *buf, size_t n, off_t off)
 	int64_t r;
 
 	if (is_no_offset(off) || spw_cache_is_alien(buf, n) ||
-	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
+	    !spw_fdtab_hold(fd, SPW_OFD_WRITE, &g))
 		return REAL(pwrite)(fd, buf, n, off);
 	pthread_testcancel();
 	r = write_all(&g, &one, 1, off);
@@ -510,12 +506,13 @@ managed_read(int fd, void *buf, size_t n)
 	struct spw_grip g;
 	int64_t r;
 
-	if (spw_cache_is_alien(buf, n) || !spw_fdtab_grip(fd, &g) ||
-	    !g.t.readable)
+	if (spw_cache_is_alien(buf, n) ||
+	    !spw_fdtab_hold(fd, SPW_OFD_READ, &g))
 		return REAL(read)(fd, buf, n);
 	pthread_testcancel();
 	r = read_here(&g, buf, SPW_MIN(n, CALL_MAX));
 	spw_fdtab_step(&g);
+	spw_fdtab_let_go(&g);
 	return r == -ESTALE ? REAL(read)(fd, buf, n) : spw_ret(r);
 }
 
@@ -531,13 +528,16 @@ static __attribute__((noinline)) ssize_t
 managed_pread(int fd, void *buf, size_t n, off_t off)
 {
 	struct spw_grip g;
+	int64_t r;
 
 	if (is_no_offset(off) || spw_cache_is_alien(buf, n) ||
-	    !spw_fdtab_grip(fd, &g) || !g.t.readable)
+	    !spw_fdtab_hold(fd, SPW_OFD_READ, &g))
 		return REAL(pread)(fd, buf, n, off);
 	pthread_testcancel();
-	return spw_ret(spw_cache_read(g.me, &g.t, buf, SPW_MIN(n, CALL_MAX),
-				      (uint64_t)off));
+	r = spw_cache_read(g.me, &g.t, buf, SPW_MIN(n, CALL_MAX),
+			   (uint64_t)off);
+	spw_fdtab_let_go(&g);
+	return spw_ret(r);
 }
 
 SPW_WRAP ssize_t
@@ -573,8 +573,8 @@ writev(int fd, const struct iovec *iov, int n)
 	struct spw_grip g;
 	int64_t r;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
-	    !may_write(&g))
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) ||
+	    !spw_fdtab_hold(fd, SPW_OFD_WRITE, &g))
 		return REAL(writev)(fd, iov, n);
 	pthread_testcancel();
 	spw_guard_enter();
@@ -591,7 +591,7 @@ pwritev(int fd, const struct iovec *iov, int n, off_t off)
 	int64_t r;
 
 	if (SPW_LIKELY(!spw_fdtab_has(fd)) || is_no_offset(off) ||
-	    !spw_fdtab_grip(fd, &g) || !may_write(&g))
+	    !spw_fdtab_hold(fd, SPW_OFD_WRITE, &g))
 		return REAL(pwritev)(fd, iov, n, off);
 	pthread_testcancel();
 	spw_guard_enter();
@@ -647,14 +647,15 @@ readv(int fd, const struct iovec *iov, int n)
 	struct spw_grip g;
 	int64_t r;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g) ||
-	    !g.t.readable)
+	if (SPW_LIKELY(!spw_fdtab_has(fd)) ||
+	    !spw_fdtab_hold(fd, SPW_OFD_READ, &g))
 		return REAL(readv)(fd, iov, n);
 	pthread_testcancel();
 	spw_guard_enter();
 	r = read_all(&g, iov, n, -1);
 	spw_guard_leave();
 	spw_fdtab_step(&g);
+	spw_fdtab_let_go(&g);
 	return r == -ESTALE ? REAL(readv)(fd, iov, n) : spw_ret(r);
 }
 
@@ -662,12 +663,15 @@ SPW_WRAP ssize_t
 preadv(int fd, const struct iovec *iov, int n, off_t off)
 {
 	struct spw_grip g;
+	int64_t r;
 
 	if (SPW_LIKELY(!spw_fdtab_has(fd)) || is_no_offset(off) ||
-	    !spw_fdtab_grip(fd, &g) || !g.t.readable)
+	    !spw_fdtab_hold(fd, SPW_OFD_READ, &g))
 		return REAL(preadv)(fd, iov, n, off);
 	pthread_testcancel();
-	return spw_ret(read_all(&g, iov, n, off));
+	r = read_all(&g, iov, n, off);
+	spw_fdtab_let_go(&g);
+	return spw_ret(r);
 }
 SPW_ALIAS(preadv64, preadv);
 
@@ -757,11 +761,14 @@ lseek(int fd, off_t off, int whence)
 	struct spw_grip g;
 	off_t r;
 
-	if (SPW_LIKELY(!spw_fdtab_has(fd)) || !spw_fdtab_grip(fd, &g))
+	if (SPW_LIKELY(!spw_fdtab_has(fd)))
 		return REAL(lseek)(fd, off, whence);
 	if (whence == SEEK_SET || whence == SEEK_CUR || whence == SEEK_END) {
+		if (!spw_fdtab_hold(fd, 0, &g))
+			return REAL(lseek)(fd, off, whence);
 		r = seek(&g, off, whence);
 		spw_fdtab_step(&g);
+		spw_fdtab_let_go(&g);
 		return r == -ESTALE ? REAL(lseek)(fd, off, whence)
 				    : spw_ret(r);
 	}

@@ -168,8 +168,9 @@ spw_open_how(int dir, const char *path, const struct open_how *how,
 	struct opening o = { .dir = dir, .path = path, .fd = -1,
 			     .how = how, .how_size = size };
 
-	if (!spw_cache_bad_pointer(how, sizeof(how->flags)))
-		o.flags = (int)how->flags;
+	if (spw_cache_bad_pointer(how, sizeof(how->flags)))
+		return (int)REAL(syscall)(SYS_openat2, dir, path, how, size);
+	o.flags = (int)how->flags;
 	return open_it(&o);
 }
 
@@ -297,7 +298,8 @@ SPW_ALIAS(__close, close);
 SPW_WRAP int
 close_range(unsigned first, unsigned last, int flags)
 {
-	if (flags == (int)CLOSE_RANGE_UNSHARE)
+	if (flags == (int)CLOSE_RANGE_UNSHARE ||
+	    flags == (int)(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC))
 		spw_process_unshares_files();
 	if (!(flags & ~(int)CLOSE_RANGE_UNSHARE))
 		spw_fdtab_closing_range(first, last);
@@ -328,23 +330,12 @@ dup(int fd)
 	return duped(fd, REAL(dup)(fd));
 }
 
-/* A number that stood for an unmanaged file may be that of a stream of libc,
- * which goes on writing to it without us. */
-static bool
-may_have_stream(int fd, int to)
-{
-	return spw_fdtab_has(fd) && !spw_fdtab_has(to) && to > 2 &&
-	       spw_sys_fcntl(to, F_GETFD, 0) >= 0;
-}
-
 static int
-duped_onto(int fd, int to, bool has_stream)
+ends(const struct spw_onto *o, int r)
 {
-	int r = duped(fd, to);
 	int saved = errno;
 
-	if (r >= 0 && has_stream)
-		(void)spw_leave(r, SPW_BYPASS_STDIO);
+	spw_fdtab_onto_ends(o, r >= 0);
 	errno = saved;
 	return r;
 }
@@ -352,18 +343,20 @@ duped_onto(int fd, int to, bool has_stream)
 SPW_WRAP int
 dup2(int fd, int to)
 {
-	bool has_stream = may_have_stream(fd, to);
+	struct spw_onto o = { .from = fd, .to = to };
 
-	return duped_onto(fd, REAL(dup2)(fd, to), has_stream);
+	spw_fdtab_onto_begins(&o);
+	return ends(&o, REAL(dup2)(fd, to));
 }
 SPW_ALIAS(__dup2, dup2);
 
 SPW_WRAP int
 dup3(int fd, int to, int flags)
 {
-	bool has_stream = may_have_stream(fd, to);
+	struct spw_onto o = { .from = fd, .to = to };
 
-	return duped_onto(fd, REAL(dup3)(fd, to, flags), has_stream);
+	spw_fdtab_onto_begins(&o);
+	return ends(&o, REAL(dup3)(fd, to, flags));
 }
 
 static void

@@ -63,7 +63,10 @@
 	R(execveat) R(fexecve) R(posix_spawn) R(posix_spawnp) \
 	R(posix_spawn_file_actions_init) R(posix_spawn_file_actions_destroy) \
 	R(posix_spawn_file_actions_adddup2) \
-	R(posix_spawn_file_actions_addopen) R(pidfd_spawn) R(pidfd_spawnp) \
+	R(posix_spawn_file_actions_addopen) \
+	R(posix_spawn_file_actions_addchdir_np) \
+	R(posix_spawn_file_actions_addfchdir_np) \
+	R(pidfd_spawn) R(pidfd_spawnp) \
 	R(popen) R(system) R(_exit) \
 	R(setrlimit) R(prlimit) R(ulimit) R(sigaction) R(mlockall) \
 	R(munlockall)

@@ -5,11 +5,14 @@
  * The child's file actions run inside libc, in a process that we never see.
  * What they name is noted while the list is made: sources of dup2, which give
  * the child a descriptor even if it is close-on-exec, and paths to open. At
- * the spawn these are handed to the kernel like everything inherited.
+ * the spawn these are handed to the kernel like everything inherited. A child
+ * that goes to another directory first means other files by its paths, the
+ * image among them: then all are the kernel's.
  */
 #include <errno.h>
 
 #include "interpose/fdtab.h"
+#include "interpose/leave.h"
 #include "interpose/process.h"
 #include "interpose/real.h"
 #include "shm/sys.h"
@@ -18,6 +21,7 @@ struct note {
 	struct note *next;
 	const posix_spawn_file_actions_t *actions;
 	int fd;				/* of dup2, or -1 */
+	bool moves;			/* to another directory */
 	char path[];			/* of open */
 };
 
@@ -39,7 +43,8 @@ spw_spawn_forked(void)
 }
 
 static int
-note(const posix_spawn_file_actions_t *actions, int fd, const char *path)
+note(const posix_spawn_file_actions_t *actions, int fd, const char *path,
+     bool moves)
 {
 	struct note *n = malloc(sizeof(*n) + strlen(path) + 1);
 
@@ -47,6 +52,7 @@ note(const posix_spawn_file_actions_t *actions, int fd, const char *path)
 		return ENOMEM;
 	n->actions = actions;
 	n->fd = fd;
+	n->moves = moves;
 	strcpy(n->path, path);
 	pthread_mutex_lock(&notes_lock);
 	n->next = notes;
@@ -96,7 +102,7 @@ posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *actions, int fd,
 {
 	int r = REAL(posix_spawn_file_actions_adddup2)(actions, fd, to);
 
-	return r ? r : note(actions, fd, "");
+	return r ? r : note(actions, fd, "", false);
 }
 
 SPW_WRAP int
@@ -106,12 +112,32 @@ posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *actions, int fd,
 	int r = REAL(posix_spawn_file_actions_addopen)(actions, fd, path,
 						       flags, mode);
 
-	return r ? r : note(actions, -1, path);
+	return r ? r : note(actions, -1, path, false);
+}
+
+SPW_WRAP int
+posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions,
+				     const char *path)
+{
+	int r = REAL(posix_spawn_file_actions_addchdir_np)(actions, path);
+
+	return r ? r : note(actions, -1, "", true);
+}
+
+SPW_WRAP int
+posix_spawn_file_actions_addfchdir_np(posix_spawn_file_actions_t *actions,
+				      int fd)
+{
+	int r = REAL(posix_spawn_file_actions_addfchdir_np)(actions, fd);
+
+	return r ? r : note(actions, -1, "", true);
 }
 
 static void
 begin(struct spw_exec *x, const posix_spawn_file_actions_t *actions)
 {
+	bool moves = false;
+
 	spw_exec_begin(x);
 	if (!actions || atomic_load(&spw_front.inert))
 		return;
@@ -121,10 +147,13 @@ begin(struct spw_exec *x, const posix_spawn_file_actions_t *actions)
 			continue;
 		if (n->fd >= 0)
 			spw_exec_give(x, n->fd);
-		else
+		else if (!n->moves)
 			spw_exec_give_path(x, n->path);
+		moves |= n->moves;
 	}
 	pthread_mutex_unlock(&notes_lock);
+	if (moves)
+		spw_leave_open(SPW_BYPASS_EXEC);
 }
 
 static int

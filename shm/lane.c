@@ -323,6 +323,7 @@ sit_down(struct spw_map *map, uint32_t no, uint32_t proc,
 
 	lane->proc = proc;
 	lane->nslots = lane->nblocks = 0;
+	atomic_store(&lane->holds, 0);
 	lane->redo.old_slot = lane->redo.old_mask = SPW_NONE;
 	atomic_store(&lane->want.done, atomic_load(&lane->want.asked));
 	*ret_me = (struct spw_me){ .map = map, .lane = lane, .lane_no = no };

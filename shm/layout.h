@@ -249,7 +249,7 @@ struct spw_lane {
 	_Atomic uint32_t grab;		/* pool word under way, see pool.c */
 	_Atomic uint32_t removing;	/* block + 1 on its way out */
 	uint32_t nslots, nblocks;	/* spares at hand; owner words rule */
-	uint32_t pad;
+	_Atomic uint32_t holds;		/* ofd + 1 that a call is about */
 	_Atomic uint64_t held[SPW_LOCK_CLASSES]; /* lock's offset; see lock.c */
 	uint32_t slots[SPW_SPARES];
 	uint32_t blocks[SPW_SPARES];

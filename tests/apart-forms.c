@@ -65,6 +65,14 @@ reuse_range(void *arg)
 	return NULL;
 }
 
+static void *
+reuse_marked(void *arg)
+{
+	TELL(close_range(100, 200, CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC));
+	reuse(*(int *)arg);
+	return NULL;
+}
+
 static void
 beside_thread(void *(*run)(void *))
 {
@@ -90,6 +98,12 @@ static void
 range(void)
 {
 	beside_thread(reuse_range);
+}
+
+static void
+marked(void)
+{
+	beside_thread(reuse_marked);
 }
 
 static void
@@ -153,7 +167,7 @@ int
 main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } all[] = {
-		{ "unshared", unshared }, { "range", range },
+		{ "unshared", unshared }, { "range", range }, { "marked", marked },
 		{ "another-libc", another_libc }, { "lease", lease },
 		{ "out-of-sight", out_of_sight },
 	};

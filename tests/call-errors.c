@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <linux/aio_abi.h>
 #include <linux/fs.h>
+#include <linux/openat2.h>
 #include <stdint.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -335,6 +336,7 @@ names(void)
 {
 	static char big[5000];
 	int dir = open(".", O_RDONLY | O_DIRECTORY), file;
+	struct open_how how = { O_RDWR | O_TRUNC, 0, 0 };
 
 	memset(big, 'x', sizeof(big) - 1);
 	told_of = "names";
@@ -351,6 +353,9 @@ names(void)
 	TELL(open("file", O_RDONLY | O_DIRECTORY));
 	TELL(open("link", O_RDWR | O_NOFOLLOW));
 	TELL(open("loop", O_RDWR));
+	TELL(syscall(SYS_openat2, dir, "file", null, sizeof(how)));
+	TELL(syscall(SYS_openat2, dir, "file", kernel, sizeof(how)));
+	TELL(syscall(SYS_openat2, dir, "file", &how, 8));
 	TELL(open(big, O_RDWR));
 	TELL(open(big + sizeof(big) - 300, O_RDWR | O_CREAT, 0644));
 	TELL(openat(-1, "file", O_RDWR));

@@ -525,6 +525,7 @@ tests_scripts = \
 	tests/twin-time-random.sh \
 	tests/twin-times.sh \
 	tests/twin-traced.sh \
+	tests/twin-turned.sh \
 	tests/twin-two-jobs.sh \
 	tests/twin-unlink.sh \
 	tests/two-nodes-recover.sh \

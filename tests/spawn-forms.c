@@ -45,6 +45,42 @@ case_inherit(void)
 	show(fd);
 }
 
+/* Opened where the child went first, by paths that lead elsewhere from here;
+ * and so is the image. */
+static void
+case_elsewhere(void)
+{
+	char *argv[] = { "script", NULL };
+	posix_spawn_file_actions_t actions;
+	int cut, script, dir, status;
+	pid_t pid;
+
+	NEED(mkdir("there", 0755) == 0);
+	for (int i = 0; i < 2; i++) {
+		cut = make("there/cut", O_CLOEXEC);
+		put(cut, "what the child cuts\n");
+		script = make_as("there/script", O_CLOEXEC, 0755);
+		put(script, "#!/bin/sh\necho child; pwd >&2\n");
+		NEED(close(script) == 0);
+		dir = open("there", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		NEED(posix_spawn_file_actions_init(&actions) == 0);
+		NEED((i ? posix_spawn_file_actions_addfchdir_np(&actions, dir)
+			: posix_spawn_file_actions_addchdir_np(
+				&actions, "there")) == 0);
+		NEED(posix_spawn_file_actions_addopen(
+			&actions, 1, "cut", O_WRONLY | O_TRUNC, 0) == 0);
+		NEED(posix_spawn_file_actions_addopen(
+			&actions, 2, "/dev/null", O_WRONLY, 0) == 0);
+		NEED(posix_spawn(&pid, "./script", &actions, NULL, argv,
+				 environ) == 0);
+		NEED(waitpid(pid, &status, 0) == pid);
+		NEED(posix_spawn_file_actions_destroy(&actions) == 0);
+		printf("status %x\n", status);
+		show(cut);
+		NEED(close(dir) == 0 && close(cut) == 0);
+	}
+}
+
 /* Put in place by file actions: a copy of one that is close-on-exec, and one
  * opened by the child. */
 static void
@@ -199,6 +235,7 @@ main(int argc, char **argv)
 {
 	static const struct form forms[] = {
 		{ "inherit", case_inherit }, { "actions", case_actions },
+		{ "elsewhere", case_elsewhere },
 		{ "follow", case_follow },
 		{ "outsider", case_outsider }, { "failure", case_failure },
 		{ "system", case_system }, { "popen", case_popen },

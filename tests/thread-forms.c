@@ -294,6 +294,83 @@ first_ends(void)
 	pthread_exit(NULL);
 }
 
+/* A log whose number stands for one file after another, while threads write
+ * to it: each record is in one of them, once. */
+enum { LOG = 500, LOGS = 5, TURNS = 400, WRITERS = 3 };
+
+static _Atomic int turns_over;
+
+static const char *
+log_name(int n)
+{
+	static _Thread_local char name[] = "log0";
+
+	name[3] = (char)('0' + n);
+	return name;
+}
+
+static void *
+keep_log(void *arg)
+{
+	uint32_t record[2] = { (uint32_t)(uintptr_t)arg, 0 };
+
+	for (; !turns_over; record[1]++)
+		need(write(LOG, record, sizeof(record)) == sizeof(record),
+		     "write");
+	return (void *)(uintptr_t)record[1];
+}
+
+static void
+turn_log(int turn)
+{
+	int fd = open(log_name(turn % LOGS), O_RDWR | O_CREAT | O_APPEND, 0644);
+
+	need(fd >= 0 && dup2(fd, LOG) == LOG && close(fd) == 0, "dup2");
+}
+
+static void
+count_records(int n, uint32_t *counts)
+{
+	uint32_t record[2];
+	FILE *fp = fopen(log_name(n), "r");
+
+	need(fp != NULL, "fopen");
+	while (fread(record, sizeof(record), 1, fp) == 1) {
+		if (record[0] >= WRITERS)
+			fail("a record of nobody");
+		counts[record[0]]++;
+	}
+	fclose(fp);
+	need(unlink(log_name(n)) == 0, "unlink");
+}
+
+static void
+turned(void)
+{
+	uint32_t counts[WRITERS] = { 0 };
+	pthread_t t[WRITERS];
+
+	turn_log(0);
+	for (uintptr_t i = 0; i < WRITERS; i++)
+		need(pthread_create(&t[i], NULL, keep_log, (void *)i) == 0,
+		     "thread");
+	for (int turn = 1; turn < TURNS; turn++)
+		turn_log(turn);
+	turns_over = 1;
+	for (int i = 0; i < WRITERS; i++) {
+		void *wrote;
+
+		pthread_join(t[i], &wrote);
+		counts[i] -= (uint32_t)(uintptr_t)wrote;
+	}
+	for (int i = 0; i < LOGS; i++)
+		count_records(i, counts);
+	for (int i = 0; i < WRITERS; i++)
+		if (counts[i])
+			fail("records are missing, or there twice");
+	close(LOG);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -302,7 +379,7 @@ main(int argc, char **argv)
 		{ "many", many },
 		{ "cancelled", cancelled },
 		{ "cancelled-resizing", cancelled_resizing },
-		{ "first-ends", first_ends },
+		{ "first-ends", first_ends }, { "turned", turned },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)

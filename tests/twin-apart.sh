@@ -5,7 +5,7 @@
 
 . tests/functions.sh
 
-for form in unshared range another-libc lease; do
+for form in unshared range marked another-libc lease; do
 	for delay in 60s 0; do
 		spilled_flags=(--drain-delay $delay)
 		rm -rf $form-plain $form-spilled

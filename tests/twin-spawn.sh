@@ -4,6 +4,7 @@
 
 . tests/functions.sh
 
-for form in inherit actions follow outsider failure system popen behind; do
+for form in inherit actions elsewhere follow outsider failure system popen \
+	behind; do
 	twin_forms "$top_builddir/tests/spawn-forms" $form
 done
