@@ -39,9 +39,10 @@ read_stored(struct spw_replay *r, const struct spw_replay_object *o)
 	struct spw_transfer x = {
 		.up = true, .place = o->place, .len = o->len,
 	};
+	int err = o->len > spw_replay_bound() ? -EBADMSG
+		  : spw_replay_move(r, o->tier, &x);
 
-	return o->len > spw_replay_bound() ? -EBADMSG
-	       : spw_replay_move(r, o->tier, &x);
+	return err == -ENODATA ? -EBADMSG : err;	/* it was cut short */
 }
 
 /* The object with all of its bytes, in r->raw. */

@@ -421,6 +421,7 @@ tests_scripts = \
 	tests/recover-away.sh \
 	tests/recover-clock.sh \
 	tests/recover-codec.sh \
+	tests/recover-cut.sh \
 	tests/recover-killed.sh \
 	tests/recover-left.sh \
 	tests/recover-memory.sh \
