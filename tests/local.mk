@@ -433,6 +433,7 @@ tests_scripts = \
 	tests/recover-stall-open.sh \
 	tests/recover-stalled.sh \
 	tests/recover-tiers.sh \
+	tests/recover-unread.sh \
 	tests/run-clock.sh \
 	tests/service-life.sh \
 	tests/setup-flags.sh \
