@@ -320,6 +320,21 @@ is_empty(const struct spw_replay *r, uint32_t tier)
 }
 
 bool
+spw_replay_is_doubtful(const struct spw_replay *r)
+{
+	/* They are the last. */
+	for (size_t i = r->nobjects; i-- > 0;) {
+		const struct spw_replay_object *o = &r->objects[i];
+
+		if (o->file != SPW_REPLAY_UNKNOWN)
+			break;
+		if (!o->gone && o->err && (o->missing || o->err != -EBADMSG))
+			return true;
+	}
+	return false;
+}
+
+bool
 spw_replay_is_needed(const struct spw_replay *r)
 {
 	for (size_t i = 0; i < r->nobjects; i++)

@@ -39,9 +39,10 @@ read_stored(struct spw_replay *r, const struct spw_replay_object *o)
 	struct spw_transfer x = {
 		.up = true, .place = o->place, .len = o->len,
 	};
+	int err = o->len > spw_replay_bound() ? -EBADMSG
+		  : spw_replay_move(r, o->tier, &x);
 
-	return o->len > spw_replay_bound() ? -EBADMSG
-	       : spw_replay_move(r, o->tier, &x);
+	return err == -ENODATA ? -EBADMSG : err;	/* it was cut short */
 }
 
 /* The object with all of its bytes, in r->raw. */
@@ -269,6 +270,8 @@ let_go(struct bringing *b)
 	struct spw_replay_object mark = { 0 };
 	int err;
 
+	if (spw_replay_is_doubtful(b->r))
+		return -EAGAIN;
 	if (!b->last || count_objects(b) < 2)
 		return drop_all(b, false);
 	/* A put next to what is damaged might tidy that away. */
@@ -360,7 +363,7 @@ bring(struct bringing *b, bool force)
 	SPW_FAILPOINT("replay-synced");
 	if (err == 0)
 		err = let_go(b);
-	return err == 0 && b->damaged ? -EBADMSG : err;
+	return (err == 0 || err == -EAGAIN) && b->damaged ? -EBADMSG : err;
 }
 
 int
@@ -413,7 +416,8 @@ spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 	if (b.fd >= 0)
 		spw_replay_heed(r, f, b.fd);
 	if (f->n && r->objects[f->first + f->n - 1].old)
-		f->err = drop_all(&b, false);	/* home before we came */
+		f->err = spw_replay_is_doubtful(r) ? -EAGAIN
+			 : drop_all(&b, false);	/* home before we came */
 	else
 		f->err = b.fd < 0 ? b.fd : bring(&b, force);
 	if (b.fd >= 0 && f->err == 0)

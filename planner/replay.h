@@ -101,8 +101,9 @@ void spw_replay_check(struct spw_replay *r, struct spw_replay_object *o);
  * changed by somebody later, and force is not given; -ENOENT: it is not
  * found; -EBADMSG: what is damaged is not home and stays, the rest is;
  * -ETIMEDOUT: a tier that has some of it does not answer; -ELIBACC: a codec
- * that packed some of it is not to be had; others as they come, and nothing is
- * let go of.
+ * that packed some of it is not to be had; -EAGAIN: it is home, but what is
+ * doubtful may be older, and would be put over it without these objects;
+ * others as they come, and nothing is let go of.
  */
 int spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		     const struct spw_replay_step *step);
@@ -127,6 +128,10 @@ int spw_replay_sync(struct spw_replay *r, uint32_t tier);
 
 /* Which tier does not answer, for messages; false: all do. */
 bool spw_replay_stalls(const struct spw_replay *r, char *buf, size_t size);
+
+/* Something may be there again that cannot be read now, or is missing, and of
+ * which nothing is known: it may be older than what is there. */
+bool spw_replay_is_doubtful(const struct spw_replay *r);
 
 /* Whether anything is left in it that is not home. */
 bool spw_replay_is_needed(const struct spw_replay *r);

@@ -421,6 +421,7 @@ tests_scripts = \
 	tests/recover-away.sh \
 	tests/recover-clock.sh \
 	tests/recover-codec.sh \
+	tests/recover-cut.sh \
 	tests/recover-killed.sh \
 	tests/recover-left.sh \
 	tests/recover-memory.sh \
@@ -432,6 +433,7 @@ tests_scripts = \
 	tests/recover-stall-open.sh \
 	tests/recover-stalled.sh \
 	tests/recover-tiers.sh \
+	tests/recover-unread.sh \
 	tests/run-clock.sh \
 	tests/service-life.sh \
 	tests/setup-flags.sh \

@@ -20,7 +20,8 @@ robbed()
 	cp "$scratch/new" file
 	truncate -s 0 file
 	rebooted robbed "ram@16M $tier@256M" \
-		'synced file "$1" count=2; synced file "$1" count=5 skip=7 seek=7' \
+		'synced file "$1" count=2; synced file "$1" count=5 skip=7 seek=7
+		synced file "$1" count=1 skip=1' \
 		"$scratch/new"
 	"$spillway" fsck --tiers "$tier" >out || fail "$kind: $(cat out)"
 	gone=$(find "$scratch/disk" -name '*.log' -o -name '*.object' |
@@ -46,12 +47,19 @@ robbed()
 	python3 -c 'import json; json.load(open("out"))' || fail "$(cat out)"
 }
 
-# What was taken is brought back, and nothing is missed any more.
+# What was taken is brought back, and nothing is missed any more; nor does it
+# come over what is younger.
 brought_back()
 {
 	mv "$scratch/taken" "$gone"
 	"$spillway" recover -y --tiers "$1:$scratch/disk" >out 2>&1 ||
 		fail "$1: $(cat out)"
+	truncate -s 0 want
+	dd if="$scratch/new" of=want bs=10000 count=2 status=none
+	dd if="$scratch/new" of=want bs=10000 count=5 skip=7 seek=7 status=none
+	dd if="$scratch/new" of=want bs=10000 count=1 skip=1 conv=notrunc \
+		status=none
+	same_bytes file want
 	[ -z "$(ls "$scratch/disk")" ] || fail "$1: something is left"
 }
 

@@ -560,7 +560,7 @@ show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 	int r = spw_sys_fstat(fd, &st);
 
 	if (r < 0)
-		return r;
+		return tell(l, name, f, r);
 	f->len = (uint64_t)st.st_size;
 	r = spw_share_parse(&l->head, fd, 0, f->len, &o);
 	if (r == -ENOMEM)
@@ -581,10 +581,11 @@ list_file(void *arg, const char *name)
 	    spw_roll_is_left(l->t->roll, f.place))
 		return 0;
 	fd = spw_share_open_file(&l->t->share, name, O_RDONLY);
-	if (fd == -EPERM)
-		return tell(l, name, &f, -EBADMSG);
-	if (fd < 0)			/* dropped by its owner just now */
-		return fd == -ENOENT ? 0 : fd;
+	if (fd == -ENOENT)		/* dropped by its owner just now */
+		return 0;
+	if (fd < 0)
+		return spw_share_is_its_own(fd)
+		       ? tell(l, name, &f, fd == -EPERM ? -EBADMSG : fd) : fd;
 	r = show(l, fd, name, &f);
 	spw_sys_close(fd);
 	return r;

@@ -82,7 +82,7 @@ static int
 list_slot(struct listing *l, struct spw_pmem_log *log, uint32_t slot)
 {
 	struct spw_tier_found f = { .err = 0 };
-	struct spw_pmem_slot s;
+	struct spw_pmem_slot s = { .state = 0 };
 	struct spw_object o;
 	int r;
 
@@ -101,14 +101,14 @@ list_slot(struct listing *l, struct spw_pmem_log *log, uint32_t slot)
 	if (r < 0 && s.turn > log->mark + 1)
 		return 0;		/* cut short, and surely not synced */
 	f.object = r == 0 ? &o : NULL;
-	f.err = r == 0 && o.stored == s.len ? 0 : -EBADMSG;
+	f.err = r == 0 && o.stored == s.len ? 0 : spw_share_fault(r);
 	return tell(l, log, s.at, &f);
 }
 
 static int
 list_log(struct listing *l, struct spw_pmem_log *log)
 {
-	struct spw_tier_found f = { .err = -EBADMSG };
+	struct spw_tier_found f = { .err = spw_share_fault(log->fault) };
 	uint32_t i;
 	int r = 0;
 

@@ -238,7 +238,7 @@ spw_pmem_log_create(const struct spw_pmem_env *env, uint32_t number,
 
 	if (!l)
 		return -ENOMEM;
-	l->size = size;
+	l->size = l->there = size;
 	l->nslots = slots_for(size);
 	l->data_at = spw_pmem_log_overhead(size);
 	spw_pmem_log_name(number, name);
@@ -291,10 +291,13 @@ read_head(struct spw_pmem_log *l)
 		return r;
 	l->size = (uint64_t)st.st_size;
 	r = spw_share_read(l->fd, &h, sizeof(h), 0);
-	l->bad = r < 0 || !is_head(&h, l->number);
+	l->fault = r < 0 && r != -ENODATA ? r : 0;
+	/* Of one that was cut before its first object nothing is left. */
+	l->bad = r < 0 || !is_head(&h, l->number) || l->size < h.data_at;
 	if (l->bad)
 		return 0;
 	l->frozen = l->size != h.size;		/* cut, or grown */
+	l->there = SPW_MIN(l->size, h.size);
 	l->size = h.size;
 	l->nslots = h.nslots;
 	l->data_at = h.data_at;
@@ -334,21 +337,39 @@ note_slot(struct spw_pmem_log *l, uint32_t i, const struct spw_pmem_slot *s,
 		s->at, spw_round_up(s->len, SPW_PMEM_UNIT) };
 }
 
+/* They may be of use: list says that they cannot be read. */
+static void
+note_unread(struct spw_pmem_log *l, uint32_t i, uint32_t end)
+{
+	l->frozen = true;
+	if (l->noted)
+		end = SPW_MIN(end, l->noted);
+	for (; i < end; i++)
+		l->taken[i / 64] |= UINT64_C(1) << i % 64;
+}
+
 static int
 read_slots(struct spw_pmem_log *l, struct spw_pmem_slot *some, uint32_t most,
 	   struct spw_extent *used)
 {
+	enum { FEW = 4096 / sizeof(*some) };	/* what fails together */
 	uint32_t i, k, n;
 	size_t nused = 0;
-	int r = 0;
+	int r;
 
-	for (i = 0; i < l->nslots && r == 0; i += n) {
+	for (i = 0; i < l->nslots; i += n) {
 		n = SPW_MIN(most, l->nslots - i);
 		r = spw_share_read(l->fd, some, n * sizeof(*some), slot_at(i));
+		if (r < 0) {
+			n = SPW_MIN((uint32_t)FEW, n);
+			r = spw_share_read(l->fd, some, n * sizeof(*some),
+					   slot_at(i));
+		}
+		if (r < 0)
+			note_unread(l, i, i + n);
 		for (k = 0; k < n && r == 0; k++)
 			note_slot(l, i + k, &some[k], used, &nused);
 	}
-	l->frozen |= r < 0;
 	r = prepare(l, used, nused);
 	l->frozen |= r == -EBADMSG;
 	return r == -EBADMSG ? 0 : r;
@@ -384,8 +405,11 @@ spw_pmem_log_open(const struct spw_pmem_env *env, uint32_t number,
 	r = open_file(l, name);
 	if (r == 0)
 		r = read_head(l);
-	if (r == -EPERM && env->keeps)	/* something else has its name */
+	if (env->keeps && r != -ENOENT && spw_share_is_its_own(r)) {
 		l->bad = true;
+		l->fault = r == -EPERM ? 0 : r;	/* something else has its
+						 * name */
+	}
 	if (l->bad)
 		r = 0;
 	if (r == 0 && !l->bad)
@@ -414,7 +438,7 @@ is_cut(struct spw_pmem_log *l)
 	struct stat st;
 
 	if (spw_sys_fstat(l->fd, &st) < 0 || st.st_nlink == 0 ||
-	    (uint64_t)st.st_size < l->size)
+	    (uint64_t)st.st_size < l->there)
 		l->cut = l->frozen = true;
 	return l->frozen;
 }
@@ -526,7 +550,7 @@ spw_pmem_log_slot(struct spw_pmem_log *l, uint32_t slot,
 	if (slot >= l->nslots)
 		return -ENOENT;
 	r = spw_share_read(l->fd, ret_slot, sizeof(*ret_slot), slot_at(slot));
-	return r < 0 ? -EBADMSG : check_slot(l, slot, ret_slot);
+	return r < 0 ? spw_share_fault(r) : check_slot(l, slot, ret_slot);
 }
 
 int

@@ -34,12 +34,14 @@ struct spw_pmem_log {
 	char *base;			/* NULL: only looking */
 	size_t mapped;
 	bool is_pmem, real;
-	bool bad;			/* the head: nothing more is known */
+	bool bad;			/* the head: nothing more is known, */
+	int fault;			/* since it cannot be read, for this */
 	bool frozen;			/* something in it is damaged: nothing
 					 * new is put beside it */
 	bool cut;			/* so is its file, or gone */
 	int err;			/* of msync: until nothing is in it */
 	uint64_t size, data_at;
+	uint64_t there;			/* of the size, when it was opened */
 	uint32_t nslots, nlive, next;	/* next: where to look for a slot */
 	uint64_t live;			/* bytes of objects */
 	uint64_t to;			/* written below this since msync */
@@ -69,7 +71,7 @@ void spw_pmem_log_close(struct spw_pmem_log *l);
 int spw_pmem_log_put(struct spw_pmem_log *l, const void *buf, size_t len,
 		     uint64_t below, uint32_t *ret_slot, uint32_t *ret_gen);
 
-/* -ENOENT: free; -EBADMSG: damaged. */
+/* -ENOENT: free; -EBADMSG: damaged; others: it cannot be read. */
 int spw_pmem_log_slot(struct spw_pmem_log *l, uint32_t slot,
 		      struct spw_pmem_slot *ret_slot);
 

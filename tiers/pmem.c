@@ -429,7 +429,7 @@ spw_pmem_drop(struct spw_tier *tier, uint64_t place)
 		return 0;
 	}
 	if (l && l->bad)
-		return drop_file(t, l);
+		return l->fault ? l->fault : drop_file(t, l);
 	known = find_slot(l, place, &s);
 	if (known < 0 && known != -EBADMSG)
 		return known;

@@ -465,3 +465,9 @@ spw_share_fault(int err)
 {
 	return err < 0 && err != -ENODATA ? err : -EBADMSG;
 }
+
+bool
+spw_share_is_its_own(int err)
+{
+	return err < 0 && err != -ENOMEM && err != -EMFILE && err != -ENFILE;
+}

@@ -113,4 +113,8 @@ int spw_share_parse(struct spw_share_head *h, int fd, uint64_t at,
  * only not to be read now. */
 int spw_share_fault(int err);
 
+/* err of opening or reading a file tells of that file, and others may be well;
+ * else it is us who lack something. */
+bool spw_share_is_its_own(int err);
+
 #endif

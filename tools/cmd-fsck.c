@@ -130,7 +130,14 @@ static bool
 is_damaged(const struct spw_replay *r, const struct spw_replay_object *o)
 {
 	return !o->gone && o->err &&
-	       (!r->look_only || o->err == -EBADMSG);
+	       (!r->look_only || (o->err != -ENOENT && o->err != -ESTALE));
+}
+
+/* What is in it nobody knows. */
+static bool
+is_unread(const struct spw_replay *r, const struct spw_replay_object *o)
+{
+	return is_damaged(r, o) && o->err != -EBADMSG;
 }
 
 static uint64_t
@@ -228,9 +235,11 @@ check_share(const struct request *req, const struct spw_share_owner *o,
 	t->kept += r->kept;
 	check_objects(req, o, r, t);
 	t->damaged += count_damaged(r);
-	for (size_t i = 0; i < r->nobjects; i++)
+	for (size_t i = 0; i < r->nobjects; i++) {
 		if (is_damaged(r, &r->objects[i]))
 			spw_replays_blame(req->args, r, &r->objects[i]);
+		t->partly |= is_unread(r, &r->objects[i]);
+	}
 	if (j)
 		put_share(j, o, r);
 	repair(req, o, r, t);

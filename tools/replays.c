@@ -46,7 +46,9 @@ static const char *
 why(int err)
 {
 	return err == -EBADMSG ? "damaged" : err == -ETIMEDOUT
-	       ? "does not answer" : spw_diag_errno(-err);
+	       ? "does not answer" : err == -EAGAIN
+	       ? "is home, and stays beside what cannot be read"
+	       : spw_diag_errno(-err);
 }
 
 static const char *
@@ -337,9 +339,10 @@ bring_files(struct spw_replays *all, struct spw_replay *r, struct outcome *res)
 		uint64_t before = p.left;
 		int err = spw_replay_bring(r, i, all->force, &each);
 
-		res->kept += err && err != -EBADMSG;
-		if (err && err != -EBADMSG)
+		if (err && err != -EBADMSG && err != -EAGAIN) {
+			res->kept++;
 			continue;
+		}
 		res->files += before > p.left;
 		res->bytes += before - p.left;
 	}
@@ -361,20 +364,42 @@ count_left(const struct spw_replay *r, struct outcome *res)
 }
 
 static void
+explain_doubt(const struct spw_args *args, const struct spw_replay *r,
+	      const char *job)
+{
+	bool missing = false;
+
+	for (size_t i = 0; i < r->nobjects; i++)
+		missing |= r->objects[i].missing && !r->objects[i].gone;
+	spw_chosen_say(args, SPW_WARNING, SPW_W167, job, missing
+		       ? "all of its pieces stay, also those that are home: "
+		       "what is missing may belong between them"
+		       : "all of its pieces stay, also those that are home: "
+		       "what cannot be read may belong between them",
+		       missing ? "when it is back: spillway recover; to give "
+		       "it up: spillway fsck --repair"
+		       : "when it can be read: spillway recover; to give it "
+		       "up: spillway clean --force");
+}
+
+static void
 tell(const struct spw_replays *all, const struct spw_replay *r,
      const struct outcome *res)
 {
 	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX], job[256];
 
 	for (uint32_t i = 0; i < r->nfiles; i++)
-		if (r->files[i].err && r->files[i].err != -EBADMSG)
+		if (r->files[i].err && r->files[i].err != -EBADMSG &&
+		    r->files[i].err != -EAGAIN)
 			blame_file(all, r, i);
 	for (size_t i = 0; i < r->nobjects; i++)
 		if (r->objects[i].err && !r->objects[i].gone)
 			spw_replays_blame(all->args, r, &r->objects[i]);
+	spw_replays_job(r, job);
+	if (spw_replay_is_doubtful(r) && res->left)
+		explain_doubt(all->args, r, job);
 	if (all->args->cfg.quiet)
 		return;
-	spw_replays_job(r, job);
 	if (res->files || res->kept || res->damaged)
 		printf("%s: recovered %s, %s from its tiers, checksums ok\n",
 		       job, spw_show_count(res->files, "file", files),
