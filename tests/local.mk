@@ -327,6 +327,7 @@ tests_scripts = \
 	tests/cmd-at-exit-agent.sh \
 	tests/cmd-claimed.sh \
 	tests/cmd-clean.sh \
+	tests/cmd-closed.sh \
 	tests/cmd-dead-tier.sh \
 	tests/cmd-drain-timeout.sh \
 	tests/cmd-fsck.sh \
