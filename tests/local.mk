@@ -427,6 +427,7 @@ tests_scripts = \
 	tests/recover-left.sh \
 	tests/recover-memory.sh \
 	tests/recover-missing.sh \
+	tests/recover-order.sh \
 	tests/recover-moved.sh \
 	tests/recover-refused.sh \
 	tests/recover-newer.sh \
