@@ -37,6 +37,16 @@ is_same(const struct spw_identity *id, const struct spw_object *o)
 	return id->dev == o->dev && id->ino == o->ino && id->btime == o->btime;
 }
 
+const struct spw_replay_file *
+spw_replay_same(const struct spw_replay *r, const struct spw_identity *id)
+{
+	for (uint32_t i = 0; i < r->nfiles; i++)
+		if (r->files[i].id.ino == id->ino &&
+		    r->files[i].id.btime == id->btime)
+			return &r->files[i];
+	return NULL;
+}
+
 static uint32_t
 add_file(struct spw_replay *r, const struct spw_object *o, uint32_t *bucket)
 {
@@ -294,6 +304,15 @@ spw_replay_is_unlocked(const struct spw_replay *r)
 {
 	for (unsigned i = 0; i < r->ntiers; i++)
 		if (spw_apart_is_unlocked(r->tier[i]))
+			return true;
+	return false;
+}
+
+bool
+spw_replay_is_held(const struct spw_replay *r)
+{
+	for (unsigned i = 0; i < r->ntiers; i++)
+		if (spw_apart_is_held(r->tier[i]))
 			return true;
 	return false;
 }

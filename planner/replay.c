@@ -22,7 +22,7 @@
 
 struct bringing {			/* one file on its way home */
 	struct spw_replay *r;
-	struct spw_replay_file *f;
+	const struct spw_replay_file *f;
 	const struct spw_replay_step *step;
 	const struct spw_replay_object *last;	/* applied */
 	uint64_t keep;			/* of home as it was, even if it is more
@@ -343,6 +343,23 @@ is_changed(const struct bringing *b, const struct stat *st)
 	int64_t mtime = spw_nanoseconds(&st->st_mtim);
 
 	return mtime > last && !is_known(b, mtime);
+}
+
+bool
+spw_replay_is_due(struct spw_replay *r, const struct spw_replay_file *f)
+{
+	struct bringing b = { .r = r, .f = f };
+	struct stat st;
+	bool due;
+
+	if (!f->bytes || f->kept)
+		return false;
+	b.fd = spw_replay_find(r, f);
+	if (b.fd < 0)
+		return false;
+	due = spw_sys_fstat(b.fd, &st) == 0 && !is_changed(&b, &st);
+	spw_sys_close(b.fd);
+	return due;
 }
 
 static int

@@ -88,6 +88,9 @@ int spw_replay_open(const struct spw_replay_place *places, unsigned n,
 /* Without locks nobody can tell whether the owner is alive. */
 bool spw_replay_is_unlocked(const struct spw_replay *r);
 
+/* It was opened to look at it, and somebody else has it. */
+bool spw_replay_is_held(const struct spw_replay *r);
+
 struct spw_replay_step {		/* called with raw bytes done */
 	void (*call)(void *arg, uint64_t bytes);
 	void *arg;
@@ -107,6 +110,13 @@ void spw_replay_check(struct spw_replay *r, struct spw_replay_object *o);
  */
 int spw_replay_bring(struct spw_replay *r, uint32_t file, bool force,
 		     const struct spw_replay_step *step);
+
+/* Another replay of the same file; NULL: it has none of it. */
+const struct spw_replay_file *
+spw_replay_same(const struct spw_replay *r, const struct spw_identity *id);
+
+/* Whether bring would write to the file's home without being forced to. */
+bool spw_replay_is_due(struct spw_replay *r, const struct spw_replay_file *f);
 
 /* Looks at the homes: which of the files are kept here, since they are stubs
  * that name this share, and which have their bytes already. Those are not

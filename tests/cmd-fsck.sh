@@ -45,6 +45,7 @@ while [ ! -e ready ]; do
 done
 check >out
 check --repair -y >>out
+check --json | grep -q '"in_use": true' || fail "not in use"
 : >go
 wait $!
 [ "$(grep -c 'checked 1 segment, [1-9].* object.*: 0 damaged' out)" = 2 ] ||
@@ -68,6 +69,7 @@ grep -q "$PWD/file: bytes 70000 to 120000, tier nvme, .*damaged.*W169" err ||
 fails_with 1 check --json harm >out 2>err
 grep -q '"offset": 70000' out || fail "$(cat out)"
 grep -q '"damaged": 1' out || fail "$(cat out)"
+grep -q '"in_use": false' out || fail "in use: $(cat out)"
 fails_with 3 check other 2>/dev/null
 
 # Without an answer nothing goes; then that and nothing else.

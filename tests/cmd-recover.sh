@@ -133,6 +133,29 @@ for where in terminal pipe; do
 	[ "$(stat -c %s "$scratch/slow/f")" = 4000000 ] || fail "$(cat out)"
 done
 
+# Another one may be faster with what is listed: it says what is left there.
+for job in first second; do
+	{ "$spillway" run --job $job --include "$scratch/slow" \
+		--drain-delay 60s -- bash -c 'cd "$0" && dd if=/dev/zero \
+		of=$1 bs=100000 count=40 status=none; kill -9 $PPID $$' \
+		"$scratch/slow" $job || :; } 2>/dev/null
+	await_death $job
+done
+"$spillway" recover -y --json first second >json 2>err &
+until [ "$(stat -c %s "$scratch/slow/first")" -gt 0 ]; do
+	sleep 0.02
+done
+"$spillway" recover -y second >out &
+wait %1 && fail "all was its own: $(cat json)"
+wait
+python3 - <<'PYTHON' || fail "$(cat json err)"
+import json
+first, second = json.load(open("json"))["segments"]
+assert first["recovered"] and first["bytes_left"] == 0, first
+assert not second["recovered"] and second["bytes_left"] > 0, second
+assert second["error"] == "another process is draining it", second
+PYTHON
+
 # Who starts us may not want to hear of children.
 env --ignore-signal=CHLD "$spillway" recover -y >/dev/null ||
 	fail "nothing to recover, and that ended with $?"

@@ -327,6 +327,7 @@ tests_scripts = \
 	tests/cmd-at-exit-agent.sh \
 	tests/cmd-claimed.sh \
 	tests/cmd-clean.sh \
+	tests/cmd-closed.sh \
 	tests/cmd-dead-tier.sh \
 	tests/cmd-drain-timeout.sh \
 	tests/cmd-fsck.sh \
@@ -426,6 +427,7 @@ tests_scripts = \
 	tests/recover-left.sh \
 	tests/recover-memory.sh \
 	tests/recover-missing.sh \
+	tests/recover-order.sh \
 	tests/recover-moved.sh \
 	tests/recover-refused.sh \
 	tests/recover-newer.sh \

@@ -235,6 +235,12 @@ spw_apart_is_unlocked(const struct spw_apart *a)
 	return a->tier->unlocked;
 }
 
+bool
+spw_apart_is_held(const struct spw_apart *a)
+{
+	return a->tier->held;
+}
+
 int64_t
 spw_apart_alive(const struct spw_apart *a)
 {

@@ -62,6 +62,7 @@ void spw_apart_end(struct spw_apart *a);
 
 bool spw_apart_is_durable(const struct spw_apart *a);
 bool spw_apart_is_unlocked(const struct spw_apart *a);
+bool spw_apart_is_held(const struct spw_apart *a);
 /* When its owner was last at work before it was opened, ns; 0: not known. */
 int64_t spw_apart_alive(const struct spw_apart *a);
 const char *spw_apart_caution(const struct spw_apart *a);	/* or NULL */

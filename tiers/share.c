@@ -251,6 +251,23 @@ lock_share(struct spw_share *s, const char *kind)
 	return -EBUSY;			/* somebody is removing it */
 }
 
+/* Asked, not tried: nobody is disturbed. */
+static bool
+is_held(const struct spw_share *s, const char *kind)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char name[LOCK_NAME];
+	int fd, r;
+
+	name_lock(kind, name);
+	fd = spw_share_open_file(s, name, O_RDONLY);
+	if (fd < 0)
+		return false;
+	r = spw_sys_fcntl(fd, F_OFD_GETLK, (long)&whole);
+	spw_sys_close(fd);
+	return r >= 0 && whole.l_type != F_UNLCK;
+}
+
 static bool
 is_gone(const struct spw_share *s, const char *kind)
 {
@@ -278,6 +295,7 @@ spw_share_open(const struct spw_tier_setup *setup, const char *kind,
 		spw_share_close(&s);
 		return r;
 	}
+	s.held = s.look_only && is_held(&s, kind);
 	s.lasts = lasts(s.dir);
 	s.gone = is_gone(&s, kind);
 	*ret_share = s;
@@ -289,6 +307,7 @@ spw_share_introduce(const struct spw_share *s, struct spw_tier *tier)
 {
 	tier->durable = s->lasts;
 	tier->unlocked = s->unlocked;
+	tier->held = s->held;
 	tier->lock = s->lock;
 	if (s->unlocked)
 		tier->caution = "no locks on this file system: nothing but the "

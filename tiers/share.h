@@ -31,6 +31,7 @@ struct spw_share {
 	bool unlocked;			/* the file system has no locks: what
 					 * keeps a second drainer out is the
 					 * lock of the segment alone */
+	bool held;			/* looked at: somebody has the lock */
 	bool lasts;			/* the files are there after a reboot */
 	bool gone;			/* it was being cleared: show nothing,
 					 * and clear it before it is used */

@@ -143,6 +143,7 @@ struct spw_tier {			/* at the head of each tier's own */
 	bool durable;			/* this place is: not so on tmpfs */
 	bool unlocked;			/* no locks here: nothing tells whether
 					 * its owner lives */
+	bool held;			/* we only look, and its owner lives */
 	int lock;			/* a file; its mtime: when the owner was
 					 * last at work. -1: only looking */
 	const char *caution;		/* NULL, or what the user should know

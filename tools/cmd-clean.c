@@ -112,6 +112,10 @@ judge_share(const struct request *req, const struct spw_share_owner *o,
 
 	if (err < 0)
 		return err == -ENOENT || err == -EBUSY ? 0 : err;
+	if (spw_replay_is_held(r)) {
+		(void)spw_replay_close(r, false);
+		return 0;
+	}
 	if (may_go(req, o->job, spw_replay_is_needed(r) ||
 		   spw_replay_is_unlocked(r))) {
 		*ret = r;

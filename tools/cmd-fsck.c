@@ -200,7 +200,7 @@ put_share(struct spw_json *j, const struct spw_share_owner *o,
 	spw_json_open(j, NULL, '{');
 	spw_json_string(j, "job", o->job);
 	spw_json_string(j, "share", o->name);
-	spw_json_bool(j, "in_use", r->look_only);
+	spw_json_bool(j, "in_use", o->has_segment || spw_replay_is_held(r));
 	spw_json_number(j, "objects", r->nobjects);
 	spw_json_number(j, "bytes_not_home", r->bytes);
 	spw_json_number(j, "files_kept", r->kept);

@@ -58,10 +58,13 @@ struct result {
 	struct spw_drain_left before, left;
 	struct spw_verdict verdict;
 	bool tried, removed;
+	bool looked;			/* left is known */
 	int err;
 	const char *why;		/* if so */
 	char why_buf[SPW_LEVELS_WHY];
 };
+
+static const char busy[] = "another process is draining it";
 
 static bool
 in_words(const struct request *req)
@@ -201,6 +204,7 @@ recover_as_drainer(struct spw_segment *s, struct spw_drainer *d, bool quiet,
 	}
 	spw_proofs_free(proofs);
 	spw_drainer_left(&s->map, &ret->left);
+	ret->looked = true;
 	if (r == 0)
 		ret->removed = spw_segment_remove(&s->map, NULL);
 	return r;
@@ -214,8 +218,10 @@ recover(struct spw_segment *s, bool quiet, struct result *ret)
 
 	ret->tried = true;
 	r = spw_drainer_start(&s->map, SPW_HOST_RECOVER, &d);
-	if (r == -ENOENT || r == -ESTALE)
-		return 0;		/* somebody else was faster */
+	if (r == -ENOENT || r == -ESTALE) {
+		ret->looked = true;	/* somebody else was faster */
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	r = recover_as_drainer(s, d, quiet, ret);
@@ -248,8 +254,8 @@ put_result(const struct request *req, const struct spw_segment *s,
 	const struct spw_verdict *v = &res->verdict;
 
 	if (res->err == -EAGAIN) {
-		spw_chosen_say(req->args, SPW_WARNING, SPW_W162, s->job,
-			       "another process is draining it", NULL);
+		spw_chosen_say(req->args, SPW_WARNING, SPW_W162, s->job, busy,
+			       NULL);
 		return;
 	}
 	if (res->err) {
@@ -285,12 +291,13 @@ put_json(struct spw_json *j, const struct spw_segment *s,
 		spw_json_number(j, "bytes", s->left.bytes);
 		spw_json_bool(j, "recovered", res->tried && !res->err);
 		spw_json_bool(j, "removed", res->removed);
-		spw_json_number(j, "bytes_left", res->tried ? res->left.bytes
+		spw_json_number(j, "bytes_left", res->looked ? res->left.bytes
 				: s->left.bytes);
 		spw_json_number(j, "bytes_verified",
 				res->verdict.good_bytes);
 		if (res->err)
-			spw_json_string(j, "error", res->why);
+			spw_json_string(j, "error", res->err == -EAGAIN
+					? busy : res->why);
 	}
 	spw_json_close(j, '}');
 }
@@ -398,12 +405,16 @@ recover_all(struct spw_chosen *c, struct spw_replays *shares, int status,
 	agreed = is_agreed(req, c->n + shares->needed);
 	if (!agreed)
 		worsen(&status, SPW_EXIT_FINDINGS);
+	/* They are older: nobody opens a file of which a dead segment has
+	 * something. */
+	if (agreed)
+		spw_replays_bring(shares);
 	recover_each(c, req, agreed, &j, &status);
 	if (req->json) {
 		spw_json_close(&j, ']');
 		spw_json_open(&j, "shares", '[');
 	}
-	r = spw_replays_bring(shares, agreed, req->json ? &j : NULL);
+	r = spw_replays_conclude(shares, agreed, req->json ? &j : NULL);
 	if (r)
 		worsen(&status, r);
 	if (req->json) {

@@ -24,14 +24,15 @@ enum {
 	BUSY_MS = 1000, BUSY_US = 5000,	/* how long in all, between looks */
 };
 
-struct outcome {
-	uint64_t bytes;			/* brought home */
-	uint32_t files, kept;
-	uint64_t left;
-	size_t damaged;
-	bool removed;
-	int err;			/* of the tiers */
-};
+/* By the time in their names. */
+static bool
+is_older(const struct spw_replay *a, const struct spw_replay *b)
+{
+	const char *x = strrchr(a->owner, '.'), *y = strrchr(b->owner, '.');
+
+	return x && y && strtoull(x + 1, NULL, 16) <
+	       strtoull(y + 1, NULL, 16);
+}
 
 const char *
 spw_replays_job(const struct spw_replay *r, char buf[256])
@@ -140,6 +141,34 @@ open_one(const struct spw_shares *shares, const struct spw_share_owner *o,
 	return SPW_EXIT_OK;
 }
 
+/* What a dead job that nobody asked for has of the same files, and older, is
+ * to come home before; to look at it disturbs nobody. */
+static void
+look_beside(const struct spw_shares *shares, const struct spw_args *args,
+	    struct spw_replays *all)
+{
+	size_t n = shares->n;
+
+	while (n && (shares->owner[n - 1].has_segment ||
+		     !spw_shares_is_meant(&shares->owner[n - 1], args)))
+		n--;
+	for (size_t i = 0; i < n; i++) {
+		const struct spw_share_owner *o = &shares->owner[i];
+		struct spw_replay *r;
+
+		if (o->has_segment || spw_shares_is_meant(o, args) ||
+		    spw_opening(shares->place, shares->nplaces, o->name, true,
+				args->cfg.quiet, &r) < 0)
+			continue;
+		if (spw_replay_is_held(r)) {
+			(void)spw_replay_close(r, false);
+			continue;
+		}
+		spw_replay_look_home(r);
+		all->beside[all->nbeside++] = r;
+	}
+}
+
 int
 spw_replays_open(const struct spw_shares *shares, const struct spw_args *args,
 		 bool force, struct spw_replays *ret)
@@ -149,7 +178,9 @@ spw_replays_open(const struct spw_shares *shares, const struct spw_args *args,
 
 	*ret = (struct spw_replays){ .args = args, .force = force };
 	ret->list = calloc(shares->n + 1, sizeof(*ret->list));
-	if (!ret->list)
+	ret->outcome = calloc(shares->n + 1, sizeof(*ret->outcome));
+	ret->beside = calloc(shares->n + 1, sizeof(*ret->beside));
+	if (!ret->list || !ret->outcome || !ret->beside)
 		return SPW_EXIT_PARTLY;
 	for (size_t i = 0; i < shares->n; i++) {
 		const struct spw_share_owner *o = &shares->owner[i];
@@ -158,6 +189,8 @@ spw_replays_open(const struct spw_shares *shares, const struct spw_args *args,
 		    open_one(shares, o, &patience_ms, ret))
 			status = SPW_EXIT_PARTLY;
 	}
+	if (ret->n)
+		look_beside(shares, args, ret);
 	return status;
 }
 
@@ -277,10 +310,38 @@ blame_codec(struct spw_diag *d, uint8_t id)
 			       "not know");
 }
 
-static void
-blame_file(const struct spw_replays *all, const struct spw_replay *r,
-	   uint32_t file)
+/* Home has neither them nor anything that keeps them from coming later. */
+static bool
+waits(const struct spw_replay_file *f)
 {
+	return f && f->err && f->err != -EBADMSG && f->err != -ENOENT &&
+	       f->err != -EEXIST;
+}
+
+/* An older share that still has pieces of the file, which would come over
+ * those of share number k; NULL: there is none. */
+static const struct spw_replay *
+find_older(const struct spw_replays *all, size_t k,
+	   const struct spw_replay_file *f)
+{
+	const struct spw_replay_file *same;
+
+	for (size_t i = 0; i < k; i++)
+		if (waits(spw_replay_same(all->list[i], &f->id)))
+			return all->list[i];
+	for (size_t i = 0; i < all->nbeside; i++) {
+		same = spw_replay_same(all->beside[i], &f->id);
+		if (same && is_older(all->beside[i], all->list[k]) &&
+		    spw_replay_is_due(all->beside[i], same))
+			return all->beside[i];
+	}
+	return NULL;
+}
+
+static void
+blame_file(const struct spw_replays *all, size_t k, uint32_t file)
+{
+	const struct spw_replay *r = all->list[k], *older;
 	const struct spw_replay_file *f = &r->files[file];
 	struct spw_diag d;
 	char job[256], tier[PATH_MAX + 32];
@@ -298,6 +359,10 @@ blame_file(const struct spw_replays *all, const struct spw_replay *r,
 			       "died");
 	else if (f->err == -ELIBACC)
 		blame_codec(&d, r->missing);
+	else if (f->err == -EDEADLK && (older = find_older(all, k, f)))
+		spw_diag_cause(&d, "job %e has older pieces of it, which are "
+			       "to come home before",
+			       spw_replays_job(older, job));
 	else if (f->err == -ETIMEDOUT && spw_replay_stalls(r, tier,
 							   sizeof(tier)))
 		spw_diag_cause(&d, "%e, has some of it and does not answer",
@@ -325,9 +390,22 @@ step(void *arg, uint64_t bytes)
 	spw_progress_show(&p->line, p->left);
 }
 
-static void
-bring_files(struct spw_replays *all, struct spw_replay *r, struct outcome *res)
+static int
+bring_file(struct spw_replays *all, size_t k, uint32_t file,
+	   const struct spw_replay_step *each)
 {
+	struct spw_replay_file *f = &all->list[k]->files[file];
+
+	if (f->bytes && !f->kept && !all->force && find_older(all, k, f))
+		return f->err = -EDEADLK;
+	return spw_replay_bring(all->list[k], file, all->force, each);
+}
+
+static void
+bring_files(struct spw_replays *all, size_t k)
+{
+	struct spw_replay *r = all->list[k];
+	struct spw_outcome *res = &all->outcome[k];
 	char job[256], what[256 + 16];
 	struct progress p = { .left = r->bytes };
 	struct spw_replay_step each = { step, &p };
@@ -337,7 +415,7 @@ bring_files(struct spw_replays *all, struct spw_replay *r, struct outcome *res)
 	spw_progress_show(&p.line, p.left);
 	for (uint32_t i = 0; i < r->nfiles; i++) {
 		uint64_t before = p.left;
-		int err = spw_replay_bring(r, i, all->force, &each);
+		int err = bring_file(all, k, i, &each);
 
 		if (err && err != -EBADMSG && err != -EAGAIN) {
 			res->kept++;
@@ -349,8 +427,15 @@ bring_files(struct spw_replays *all, struct spw_replay *r, struct outcome *res)
 	spw_progress_end(&p.line);
 }
 
+void
+spw_replays_bring(struct spw_replays *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		bring_files(all, i);
+}
+
 static void
-count_left(const struct spw_replay *r, struct outcome *res)
+count_left(const struct spw_replay *r, struct spw_outcome *res)
 {
 	for (size_t i = 0; i < r->nobjects; i++) {
 		const struct spw_replay_object *o = &r->objects[i];
@@ -383,15 +468,16 @@ explain_doubt(const struct spw_args *args, const struct spw_replay *r,
 }
 
 static void
-tell(const struct spw_replays *all, const struct spw_replay *r,
-     const struct outcome *res)
+tell(const struct spw_replays *all, size_t k)
 {
+	const struct spw_replay *r = all->list[k];
+	const struct spw_outcome *res = &all->outcome[k];
 	char files[SPW_SHOW_MAX], bytes[SPW_SHOW_MAX], job[256];
 
 	for (uint32_t i = 0; i < r->nfiles; i++)
 		if (r->files[i].err && r->files[i].err != -EBADMSG &&
 		    r->files[i].err != -EAGAIN)
-			blame_file(all, r, i);
+			blame_file(all, k, i);
 	for (size_t i = 0; i < r->nobjects; i++)
 		if (r->objects[i].err && !r->objects[i].gone)
 			spw_replays_blame(all->args, r, &r->objects[i]);
@@ -432,7 +518,7 @@ spw_replays_put_object(struct spw_json *j, const struct spw_replay *r,
 
 static void
 put_json(struct spw_json *j, const struct spw_replay *r,
-	 const struct outcome *res, bool tried)
+	 const struct spw_outcome *res, bool tried)
 {
 	char job[256];
 
@@ -458,39 +544,52 @@ put_json(struct spw_json *j, const struct spw_replay *r,
 }
 
 static int
-bring_one(struct spw_replays *all, struct spw_replay *r, bool agreed,
-	  struct spw_json *j)
+conclude_one(struct spw_replays *all, size_t k, bool agreed,
+	     struct spw_json *j)
 {
-	struct outcome res = { 0 };
+	struct spw_replay *r = all->list[k];
+	struct spw_outcome *res = &all->outcome[k];
 	bool ok = true;
-	char job[256];
 
-	if (agreed)
-		bring_files(all, r, &res);
-	count_left(r, &res);
+	count_left(r, res);
 	if (j)
-		put_json(j, r, &res, agreed);
+		put_json(j, r, res, agreed);
 	if (agreed && !j && spw_replays_is_needed(r))
-		tell(all, r, &res);
-	spw_replays_job(r, job);
-	res.err = spw_replay_close(r, agreed);
+		tell(all, k);
 	if (agreed)
-		ok = !res.left && !res.damaged && !res.kept && !res.err;
-	if (res.err)
-		say(all->args, job, res.err);
+		ok = !res->left && !res->damaged && !res->kept;
 	return ok ? SPW_EXIT_OK : SPW_EXIT_PARTLY;
 }
 
+static int
+close_one(struct spw_replays *all, struct spw_replay *r, bool tidy)
+{
+	char job[256];
+	int err;
+
+	spw_replays_job(r, job);
+	err = spw_replay_close(r, tidy);
+	if (err)
+		say(all->args, job, err);
+	return err ? SPW_EXIT_PARTLY : SPW_EXIT_OK;
+}
+
 int
-spw_replays_bring(struct spw_replays *all, bool agreed, struct spw_json *j)
+spw_replays_conclude(struct spw_replays *all, bool agreed, struct spw_json *j)
 {
 	int status = SPW_EXIT_OK;
 
 	for (size_t i = 0; i < all->n; i++)
-		if (bring_one(all, all->list[i], agreed, j))
+		if (conclude_one(all, i, agreed, j))
 			status = SPW_EXIT_PARTLY;
+	for (size_t i = 0; i < all->n; i++)
+		if (close_one(all, all->list[i], agreed) && agreed)
+			status = SPW_EXIT_PARTLY;
+	for (size_t i = 0; i < all->nbeside; i++)
+		(void)spw_replay_close(all->beside[i], false);
 	free(all->list);
-	all->list = NULL;
-	all->n = 0;
+	free(all->outcome);
+	free(all->beside);
+	*all = (struct spw_replays){ .args = all->args };
 	return status;
 }

@@ -6,9 +6,21 @@
 #include "tools/json.h"
 #include "tools/shares.h"
 
+struct spw_outcome {			/* of one share */
+	uint64_t bytes;			/* brought home */
+	uint32_t files, kept;
+	uint64_t left;
+	size_t damaged;
+	int err;			/* of the tiers */
+};
+
 struct spw_replays {			/* shares without a segment */
-	struct spw_replay **list;
+	struct spw_replay **list;	/* the oldest first */
+	struct spw_outcome *outcome;	/* of each */
 	size_t n;
+	struct spw_replay **beside;	/* older than some of them, of jobs
+					 * that were not asked for */
+	size_t nbeside;
 	size_t needed;			/* of them, not just kept */
 	const struct spw_args *args;
 	bool force;
@@ -25,10 +37,13 @@ bool spw_replays_is_needed(const struct spw_replay *r);
 /* What there is, for people. */
 void spw_replays_show(const struct spw_replays *all);
 
-/* Brings it home (agreed), tells how it went, and closes all. Into the JSON
- * array j, if there is one. Returns the exit status. */
-int spw_replays_bring(struct spw_replays *all, bool agreed,
-		      struct spw_json *j);
+/* Brings it home. */
+void spw_replays_bring(struct spw_replays *all);
+
+/* Tells how it went, if it was agreed to, and closes all. Into the JSON array
+ * j, if there is one. Returns the exit status. */
+int spw_replays_conclude(struct spw_replays *all, bool agreed,
+			 struct spw_json *j);
 
 /* Names a damaged object with its file and range. */
 void spw_replays_blame(const struct spw_args *args, const struct spw_replay *r,

@@ -40,6 +40,7 @@ seen(void *arg, const char *name)
 	snprintf(more->name, sizeof(more->name), "%s", name);
 	snprintf(more->job, sizeof(more->job), "%.*s", (int)(dot - name),
 		 name);
+	more->made = strtoull(dot + 1, NULL, 16);
 	more->has_segment = false;
 	return 0;
 }
@@ -124,8 +125,11 @@ find_owners(struct spw_shares *s, const struct spw_args *args)
 static int
 compare(const void *a, const void *b)
 {
-	return strcmp(((const struct spw_share_owner *)a)->name,
-		      ((const struct spw_share_owner *)b)->name);
+	const struct spw_share_owner *x = a, *y = b;
+
+	if (x->made != y->made)
+		return x->made < y->made ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 int

@@ -10,6 +10,7 @@
 struct spw_share_owner {
 	char name[256];			/* JOB.TIME */
 	char job[256];
+	uint64_t made;			/* the TIME: ns */
 	bool has_segment;		/* whose drainer looks after it */
 };
 
@@ -17,7 +18,7 @@ struct spw_shares {
 	struct spw_tierlist tiers;
 	struct spw_replay_place place[SPW_TIERS_MAX];
 	unsigned nplaces;
-	struct spw_share_owner *owner;	/* by name */
+	struct spw_share_owner *owner;	/* the oldest first */
 	size_t n;
 	bool unreachable;		/* a place could not be looked at */
 };

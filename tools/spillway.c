@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spillway.c -- the command: help, and the way to the others */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,12 +172,24 @@ shed_library(char **argv)
 	exit(125);
 }
 
+/* What we say must not get into a file that happens to be opened under the
+ * number of a missing standard error. There is no writing to these either, and
+ * the program that is run has none. */
+static void
+fill_standard_numbers(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/", O_PATH | O_CLOEXEC);
+}
+
 int
 main(int argc, char **argv, char **envp)
 {
 	int status;
 
 	shed_library(argv);
+	fill_standard_numbers();
 	if (argc < 2) {
 		help(stderr);
 		return SPW_EXIT_USAGE;
