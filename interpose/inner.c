@@ -7,8 +7,11 @@ SPW_WRAP void
 backtrace_symbols_fd(void *const *frames, int n, int fd)
 {
 	struct spw_visit v;
-	bool ours = spw_fdtab_has(fd) && spw_visit_begin(fd, true, &v);
+	bool ours;
 
+	if (n > 0 && spw_fdtab_has(fd))
+		pthread_testcancel();
+	ours = spw_fdtab_has(fd) && spw_visit_begin(fd, true, &v);
 	REAL(backtrace_symbols_fd)(frames, n, fd);
 	if (ours)
 		spw_visit_end(&v);

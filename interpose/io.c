@@ -688,6 +688,7 @@ preadv2(int fd, const struct iovec *iov, int n, off_t off, int flags)
 	if (!(flags & ~RWF_HIPRI))
 		return off == -1 ? readv(fd, iov, n)
 				 : preadv(fd, iov, n, off);
+	pthread_testcancel();
 	if (!spw_visit_begin(fd, false, &v))
 		return REAL(preadv2)(fd, iov, n, off, flags);
 	r = v.err < 0 ? spw_ret(v.err)
@@ -708,6 +709,7 @@ pwritev2(int fd, const struct iovec *iov, int n, off_t off, int flags)
 	if (!(flags & ~RWF_HIPRI))
 		return off == -1 ? writev(fd, iov, n)
 				 : pwritev(fd, iov, n, off);
+	pthread_testcancel();
 	if (!spw_visit_begin(fd, true, &v))
 		return REAL(pwritev2)(fd, iov, n, off, flags);
 	r = v.err < 0 ? spw_ret(v.err)

@@ -102,7 +102,6 @@ spw_visit_begin(int fd, bool changes, struct spw_visit *ret)
 
 	if (!spw_fdtab_grip(fd, g))
 		return false;
-	pthread_testcancel();
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret->cancel);
 	ret->changes = changes;
 	spw_guard_enter();
@@ -302,7 +301,6 @@ spw_resize(struct spw_me *me, uint32_t file, uint64_t size,
 {
 	int cancel, r;
 
-	pthread_testcancel();
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	/* Above the limit a file may be cut, but home must not grow by it. */
 	if (SPW_UNLIKELY(size > atomic_load_explicit(&spw_front.fsize_limit,

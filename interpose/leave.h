@@ -31,7 +31,8 @@ void spw_leave_pin(struct spw_me *me, uint32_t file);
  * are home, no block is cached and the kernel's position is ours; afterwards
  * size and position are read back. For calls like fallocate, sendfile or
  * lseek(SEEK_HOLE). The thread cannot be cancelled in between, nobody would
- * open the gate. False from begin: fd is not managed, call the kernel
+ * open the gate: where libc's call is a cancellation point, the wrapper is one
+ * before. False from begin: fd is not managed, call the kernel
  * plainly and do not end. Nothing in between may touch this file by us.
  */
 struct spw_visit {

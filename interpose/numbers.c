@@ -7,6 +7,7 @@
  * bits. What is not listed goes to the kernel as it is.
  */
 #include <stdarg.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 
 #include "interpose/fdtab.h"
@@ -219,10 +220,36 @@ processes(long nr, const long *a, long *ret)
 }
 
 static bool
+is_cancelled_anywhere(void)
+{
+	int type;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+	pthread_setcanceltype(type, NULL);
+	return type == PTHREAD_CANCEL_ASYNCHRONOUS;
+}
+
+/* What is a cancellation point by name is none by number. */
+static bool
+may_wait(long nr, const long *a, long *ret)
+{
+	bool switched = !__libc_single_threaded && !is_cancelled_anywhere();
+	bool done;
+	int state;
+
+	if (switched)
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	done = moves_bytes(nr, a, ret) || sizes(nr, a, ret) ||
+	       opens(nr, a, ret);
+	if (switched)
+		pthread_setcancelstate(state, NULL);
+	return done;
+}
+
+static bool
 goes_by_name(long nr, const long *a, long *ret)
 {
-	return moves_bytes(nr, a, ret) || sizes(nr, a, ret) ||
-	       opens(nr, a, ret) || names(nr, a, ret) ||
+	return may_wait(nr, a, ret) || names(nr, a, ret) ||
 	       attributes(nr, a, ret) || processes(nr, a, ret);
 }
 

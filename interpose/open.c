@@ -90,8 +90,27 @@ must_not_cut(const struct opening *o)
 	return wanted || (fd < 0 && errno == ENFILE);
 }
 
-/* O_TRUNC on a file that has bytes in the segment: they must not come home
- * after the kernel has cut it. */
+/* A file that has bytes in the segment: they must not come home after the
+ * kernel has cut it. The record is given back: nobody cancels us before. */
+static void
+open_known(struct opening *o, struct spw_me *me, uint32_t file)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (atomic_load(&me->map->files[file].bypass)) {
+		spw_jobs_settle_path(o->dir, o->path);
+		(void)really_open(o);
+	} else {
+		o->map = me->map;
+		o->f = &me->map->files[file];
+		(void)spw_resize(me, file, 0, open_and_cut, o);
+	}
+	spw_file_close(me, file);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+/* With O_TRUNC. */
 static void
 open_truncating(struct opening *o)
 {
@@ -99,18 +118,14 @@ open_truncating(struct opening *o)
 	uint32_t file = o->handle ? take_handle(o, &me)
 				  : spw_take_path(o->dir, o->path, 0, &me);
 
-	if (file != SPW_NONE && !atomic_load(&me->map->files[file].bypass)) {
-		o->map = me->map;
-		o->f = &me->map->files[file];
-		(void)spw_resize(me, file, 0, open_and_cut, o);
-	} else if (file == SPW_NONE && must_not_cut(o)) {
+	if (file != SPW_NONE) {
+		open_known(o, me, file);
+	} else if (must_not_cut(o)) {
 		errno = ENFILE;
 	} else {
 		spw_jobs_settle_path(o->dir, o->path);
 		(void)really_open(o);
 	}
-	if (file != SPW_NONE)
-		spw_file_close(me, file);
 }
 
 /* Also when opened for reading; O_PATH opens nothing. */
@@ -132,6 +147,7 @@ try(struct opening *o)
 static int
 open_it(struct opening *o)
 {
+	pthread_testcancel();
 	if (truncates(o) && o->path)
 		spw_kept_truncating(o->dir, o->path);
 	try(o);

@@ -116,6 +116,7 @@ copy_file_range(int in, off64_t *off_in, int out, off64_t *off_out, size_t n,
 	if (!spw_fdtab_has(in) && !spw_fdtab_has(out))
 		return REAL(copy_file_range)(in, off_in, out, off_out, n,
 					     flags);
+	pthread_testcancel();
 	if (spw_fdtab_peek(in, &a) && spw_fdtab_peek(out, &b) &&
 	    a.t.file == b.t.file)
 		(void)spw_leave(out, SPW_BYPASS_SENDFILE);

@@ -127,7 +127,10 @@ fallocate(int fd, int mode, off_t off, off_t n)
 	struct spw_visit v;
 	int r;
 
-	if (!spw_fdtab_has(fd) || !spw_visit_begin(fd, true, &v))
+	if (!spw_fdtab_has(fd))
+		return REAL(fallocate)(fd, mode, off, n);
+	pthread_testcancel();
+	if (!spw_visit_begin(fd, true, &v))
 		return REAL(fallocate)(fd, mode, off, n);
 	r = v.err < 0 ? (int)spw_ret(v.err) : REAL(fallocate)(fd, mode, off,
 							      n);

@@ -67,8 +67,12 @@ static int
 stream_close(void *cookie)
 {
 	struct spw_stream *s = cookie;
-	int r = close(s->fp->_fileno);
+	int cancel, r;
 
+	/* libc's streams close without being cancelled. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	r = close(s->fp->_fileno);
+	pthread_setcancelstate(cancel, NULL);
 	if (!s->direct)			/* else fclose still needs it */
 		free(s);
 	return r;

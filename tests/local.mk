@@ -553,6 +553,7 @@ tests_helpers = \
 	tests/bench-spill \
 	tests/bench-tier \
 	tests/call-errors \
+	tests/cancel-forms \
 	tests/config-driver \
 	tests/confine-forms \
 	tests/crash-fsync \
@@ -665,6 +666,9 @@ tests_tier_steps_SOURCES = \
 tests_apart_forms_SOURCES = \
 	tests/apart-forms.c \
 	tests/told.h
+tests_cancel_forms_SOURCES = \
+	tests/cancel-forms.c \
+	tests/told.h
 tests_thread_forms_SOURCES = \
 	tests/thread-forms.c \
 	tests/told.h
@@ -710,6 +714,7 @@ tests_ring_forms_LDADD =
 tests_bench_fsync_LDADD =
 tests_bench_spill_LDADD = -lm
 tests_call_errors_LDADD =
+tests_cancel_forms_LDADD = -lpthread
 tests_deny_LDADD =
 tests_few_calls_LDADD =
 tests_home_errors_LDADD =

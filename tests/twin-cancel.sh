@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# twin-cancel.sh -- threads that are cancelled in the middle of a call
+# twin-cancel.sh -- threads that are cancelled before a call, or in the middle
 
 . tests/functions.sh
 without_sanitizer thread "who is cancelled inside its library keeps its locks"
@@ -19,3 +19,6 @@ for behaviour in cancelled cancelled-resizing; do
 		counter_is bytes_undrained 0
 	done
 done
+
+# Cancelled already before the call.
+twin_forms "$top_builddir/tests/cancel-forms" points
