@@ -192,11 +192,14 @@ void spw_log_list(struct spw_nvme *t, struct spw_log *log);
 /* nvme.c: the ring says that this is over, a transfer, the step of a seal, or
  * zeros. */
 void spw_nvme_ended(struct spw_nvme *t, struct spw_io *io);
-int spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
-		  struct spw_log **ret_log);
 /* For a put of so many bytes. */
 int spw_log_prepare(struct spw_nvme *t, struct spw_log *log, uint64_t need);
 int spw_nvme_drop(struct spw_tier *tier, uint64_t place);
+
+/* nvme-room.c */
+int spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
+		  struct spw_log **ret_log);
+void spw_nvme_space(struct spw_tier *tier, struct spw_tier_space *ret_space);
 
 /* nvme-gather.c: keeps a put back, in its slot; false: it is not a small one.
  * Those that are kept back are sent to the ring, or written here and now. */
