@@ -24,6 +24,7 @@ tests_units = \
 	tests/tier-drops \
 	tests/tier-missing \
 	tests/tier-pmem \
+	tests/tier-samples \
 	tests/unit-advisor \
 	tests/unit-analyze \
 	tests/unit-asked \
@@ -85,6 +86,11 @@ tests_tier_damage_SOURCES = \
 	tests/tier-damage.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_samples_SOURCES = \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h \
+	tests/tier-samples.c
 tests_tier_missing_SOURCES = \
 	tests/guarded.h \
 	tests/tier-kit.c \
@@ -920,6 +926,7 @@ tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
 	tests/corpus/native \
+	tests/corpus/nvme \
 	tests/corpus/object \
 	tests/corpus/objects \
 	tests/corpus/seed \
