@@ -24,6 +24,7 @@ tests_units = \
 	tests/tier-drops \
 	tests/tier-missing \
 	tests/tier-pmem \
+	tests/tier-rounds \
 	tests/tier-samples \
 	tests/unit-advisor \
 	tests/unit-analyze \
@@ -86,6 +87,11 @@ tests_tier_damage_SOURCES = \
 	tests/tier-damage.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_rounds_SOURCES = \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h \
+	tests/tier-rounds.c
 tests_tier_samples_SOURCES = \
 	tests/guarded.h \
 	tests/tier-kit.c \

@@ -32,6 +32,7 @@ static const struct sample {
 	uint32_t version;
 } samples[] = {
 	{ "v1", 1 },
+	{ "v2", 2 },
 };
 
 /* Synced all at once, the second one dropped, and the last two not synced. */
