@@ -24,6 +24,8 @@ tests_units = \
 	tests/tier-drops \
 	tests/tier-missing \
 	tests/tier-pmem \
+	tests/tier-rounds \
+	tests/tier-samples \
 	tests/unit-advisor \
 	tests/unit-analyze \
 	tests/unit-asked \
@@ -85,6 +87,16 @@ tests_tier_damage_SOURCES = \
 	tests/tier-damage.c \
 	tests/tier-kit.c \
 	tests/tier-kit.h
+tests_tier_rounds_SOURCES = \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h \
+	tests/tier-rounds.c
+tests_tier_samples_SOURCES = \
+	tests/guarded.h \
+	tests/tier-kit.c \
+	tests/tier-kit.h \
+	tests/tier-samples.c
 tests_tier_missing_SOURCES = \
 	tests/guarded.h \
 	tests/tier-kit.c \
@@ -929,6 +941,7 @@ tests_corpora = \
 	tests/corpus/codec \
 	tests/corpus/config \
 	tests/corpus/native \
+	tests/corpus/nvme \
 	tests/corpus/object \
 	tests/corpus/objects \
 	tests/corpus/seed \

@@ -8,9 +8,17 @@
 #include "tests/guarded.h"
 #include "tests/tier-kit.h"
 
-enum { CAPACITY = 32 << 20, RAW = 90000, OBJECTS = 4096, ROUNDS = 4 };
+enum { OBJECTS = 16384, ROUNDS = 4 };
+
+static const struct size {
+	uint64_t capacity, raw;
+} sizes[] = {
+	{ 32 << 20, 90000 },
+	{ 16 << 20, 4096 },		/* they come to lie closer together */
+};
 
 static const struct spw_tier_ops *ops;
+static const struct size *size;
 static struct spw_tier *t;
 static void *buf;
 static uint64_t places[OBJECTS];	/* by seq; 0: not there */
@@ -20,7 +28,7 @@ static unsigned moves;
 static size_t
 raw_of(uint64_t seq)
 {
-	return RAW + seq % 7 * 1000;
+	return size->raw + seq % 7 * size->raw / 90;
 }
 
 static unsigned
@@ -112,50 +120,63 @@ test_nothing_dead(void)
 	do
 		x.len = kit_make(buf, 1, KIT_MOST);
 	while (ops->submit(t, &x) == 0 && ops->reap(t, true) == &x && !x.err);
-	CHECK(ops->clean(t, CAPACITY, note_move, NULL) == 0);
+	CHECK(ops->clean(t, size->capacity, note_move, NULL) == 0);
 }
 
 static void
-open_share(const char *kind, const char *place)
+open_share(const char *place)
 {
-	CHECK(kit_open(kind, place, "cleaned", CAPACITY, &t) == 0);
+	CHECK(kit_open("nvme", place, "cleaned", size->capacity, &t) == 0);
+}
+
+static void
+test_size(const char *place)
+{
+	struct spw_tier_space before, after;
+	unsigned round, n;
+
+	memset(places, 0, sizeof(places));
+	next_seq = 1;
+	moves = 0;
+	open_share(place);
+	CHECK(ops->clean(t, size->capacity, note_move, &moves) == 0);
+	CHECK(fill_up() > size->capacity / (size->raw + 10000) / 2);
+	for (round = 0; round < ROUNDS; round++) {
+		int64_t gained;
+
+		drop_some();
+		ops->space(t, &before);
+		gained = ops->clean(t, size->capacity, note_move, &moves);
+		ops->space(t, &after);
+		CHECK(gained > (int64_t)size->capacity / 8 &&
+		      after.live == before.live);
+		CHECK(after.used < before.used &&
+		      before.used - after.used >= size->capacity / 8);
+		check_all();
+		n = fill_up();
+		CHECK(n * size->raw > size->capacity / 4);
+		if (round % 2) {
+			CHECK(ops->close(t, false) == 0);
+			open_share(place);
+		}
+		check_all();
+	}
+	CHECK(moves > ROUNDS);
+	CHECK(ops->close(t, true) == 0);
 }
 
 int
 main(void)
 {
 	char *place = kit_directory("."), *real = realpath(place, NULL);
-	struct spw_tier_space before, after;
-	unsigned round, n;
 
 	ops = spw_tier_by_kind("nvme");
 	CHECK(ops && ops->clean && real);
 	buf = kit_buffer();
-	open_share("nvme", real);
-	CHECK(ops->clean(t, CAPACITY, note_move, &moves) == 0);
-	CHECK(fill_up() > CAPACITY / (RAW + 10000) / 2);
-	for (round = 0; round < ROUNDS; round++) {
-		int64_t gained;
-
-		drop_some();
-		ops->space(t, &before);
-		gained = ops->clean(t, CAPACITY, note_move, &moves);
-		ops->space(t, &after);
-		CHECK(gained > CAPACITY / 8 && after.live == before.live);
-		CHECK(after.used < before.used &&
-		      before.used - after.used >= CAPACITY / 8);
-		check_all();
-		n = fill_up();
-		CHECK(n * (uint64_t)RAW > CAPACITY / 4);
-		if (round % 2) {
-			CHECK(ops->close(t, false) == 0);
-			open_share("nvme", real);
-		}
-		check_all();
-	}
-	CHECK(moves > ROUNDS);
-	CHECK(ops->close(t, true) == 0);
-	open_share("nvme", real);
+	for (size = sizes; size < sizes + ARRAY_LEN(sizes); size++)
+		test_size(real);
+	size = sizes;
+	open_share(real);
 	test_nothing_dead();
 	CHECK(ops->close(t, true) == 0);
 	kit_remove(place);

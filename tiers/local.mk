@@ -42,6 +42,7 @@ tiers_sources = \
 	tiers/nvme-gather.c \
 	tiers/nvme-list.c \
 	tiers/nvme-log.c \
+	tiers/nvme-room.c \
 	tiers/nvme-sync.c \
 	tiers/nvme-way.c \
 	tiers/nvme.c \

@@ -40,7 +40,8 @@ sum(const struct note *note)
 static void
 carry_out(struct spw_nvme *t, const struct note *note)
 {
-	uint64_t from = note->place & UINT32_MAX;
+	uint64_t at = note->place & UINT32_MAX;
+	uint64_t from = at - at % SPW_LOG_BLOCK;
 	uint64_t n = (uint64_t)note->blocks * SPW_LOG_BLOCK;
 	struct spw_log *log = NULL;
 
@@ -116,16 +117,20 @@ int
 spw_nvme_note_drop(struct spw_nvme *t, const struct spw_log *log,
 		   uint64_t offset, uint64_t n)
 {
+	uint64_t end = offset + n;
 	struct note note = {
 		.place = spw_nvme_place(log, offset),
 		.life = log->life,
-		.blocks = (uint32_t)(n / SPW_LOG_BLOCK),
 		.boot = t->boot,
 	};
 	int r;
 
 	if (t->noted == NOTES)
 		return -ENOBUFS;
+	/* With what is behind it, if that is nobody's. */
+	if (end % SPW_LOG_BLOCK && spw_log_is_dead(log, end))
+		end = spw_round_up(end, SPW_LOG_BLOCK);
+	note.blocks = (uint32_t)(end / SPW_LOG_BLOCK - offset / SPW_LOG_BLOCK);
 	note.crc = sum(&note);
 	r = spw_share_write(t->drops, &note, sizeof(note),
 			    t->noted * sizeof(note));

@@ -28,6 +28,7 @@ struct walk {
 
 	/* The damaged part before the object that was found last. */
 	uint64_t gap;			/* 0: none */
+	uint64_t tail;			/* of a dead object: may be from here */
 	bool sure;			/* something of this life was there */
 	int err;			/* and why not all of it can be read */
 
@@ -144,7 +145,7 @@ tell(struct walk *w, uint64_t pos, uint64_t len, const struct spw_object *o,
 }
 
 /* Bytes that are of no object: damaged if they ought to be, else they were
- * never written in this life. */
+ * never written in this life, or are the end of an object that is dead. */
 static int
 end_gap(struct walk *w, uint64_t pos)
 {
@@ -152,6 +153,9 @@ end_gap(struct walk *w, uint64_t pos)
 	bool sure = w->sure || from < w->log->mark;
 	int err = w->err ? w->err : -EBADMSG;
 
+	/* An object takes more. */
+	if (from == w->tail && pos - from < SPW_LOG_BLOCK)
+		sure = false;
 	w->gap = 0;
 	w->sure = false;
 	w->err = 0;
@@ -163,14 +167,15 @@ end_gap(struct walk *w, uint64_t pos)
 static bool
 is_zero(const uint8_t *p)
 {
-	return p && !p[0] && !memcmp(p, p + 1, SPW_LOG_BLOCK - 1);
+	return p && !p[0] && !memcmp(p, p + 1, SPW_LOG_GRAIN - 1);
 }
 
-/* In its first life a file has zero bytes where nothing was written. */
+/* Step by step: pos is on a multiple of SPW_LOG_GRAIN.
+ * In its first life a file has zero bytes where nothing was written. */
 static void
 note_gap(struct walk *w, uint64_t pos)
 {
-	const uint8_t *p = view(w, pos, SPW_LOG_BLOCK, SEARCH);
+	const uint8_t *p = view(w, pos, SPW_LOG_GRAIN, SEARCH);
 
 	if (!w->gap)
 		w->gap = pos;
@@ -204,14 +209,15 @@ walk_objects(struct walk *w)
 	while (pos < w->limit && r == 0) {
 		if (spw_log_is_dead(w->log, pos)) {
 			r = end_gap(w, pos);
-			pos += SPW_LOG_BLOCK;
+			pos += SPW_LOG_BLOCK - pos % SPW_LOG_BLOCK;
+			w->tail = pos;
 		} else if (parse_at(w, pos, &o) == 0 &&
 			   o.stored <= w->limit - pos) {
 			r = visit(w, pos, &o);
-			pos += spw_round_up(o.stored, SPW_LOG_BLOCK);
+			pos += spw_log_extent(w->log, o.stored);
 		} else {
 			note_gap(w, pos);
-			pos += SPW_LOG_BLOCK;
+			pos += SPW_LOG_GRAIN;
 		}
 	}
 	return r ? r : end_gap(w, w->limit);
@@ -253,13 +259,34 @@ walk(struct spw_nvme *t, struct spw_log *log, uint64_t limit,
 	return r;
 }
 
+/* What is damaged may be less than an object takes. */
+static uint64_t
+extent(const struct spw_log *log, const struct spw_tier_found *f)
+{
+	return f->object ? spw_log_extent(log, f->len) : f->len;
+}
+
+/* Nothing comes behind the object that ends there, in the same block, or the
+ * file was cut off before. */
+static bool
+is_padded(struct walk *w, uint64_t end)
+{
+	uint64_t at = end, to = spw_round_up(end, SPW_LOG_BLOCK);
+	struct stat st;
+
+	while (at < to && is_zero(view(w, at, SPW_LOG_GRAIN, LOOK)))
+		at += SPW_LOG_GRAIN;
+	return at == to || (spw_sys_fstat(w->fd, &st) == 0 &&
+			    at + SPW_LOG_GRAIN > (uint64_t)st.st_size);
+}
+
 /* When a share is opened. */
 static int
 keep(void *arg, struct walk *w, const struct spw_tier_found *f)
 {
 	uint64_t pos = f->place & UINT32_MAX;
 	struct spw_log *log = w->log;
-	uint64_t to = pos + spw_round_up(f->len, SPW_LOG_BLOCK);
+	uint64_t to = pos + extent(log, f);
 	const struct spw_nvme *t = arg;
 
 	/* What cannot be read now may be there. */
@@ -268,6 +295,8 @@ keep(void *arg, struct walk *w, const struct spw_tier_found *f)
 	if (f->err && !f->object && to >= w->limit)
 		to = log->size;		/* nothing is to go there */
 	log->end = SPW_MAX(log->end, to);
+	if (f->object && pos >= log->mark && is_padded(w, to))
+		spw_log_close_block(log, to);
 	if (f->err)
 		return 0;
 	return spw_log_add(log, pos, f->len, SPW_LOG_LIVE);
@@ -294,13 +323,13 @@ spw_log_scan(struct spw_nvme *t, struct spw_log *log)
 	r = walk(t, log, log->size, keep, t);
 	if (r < 0)
 		return r;
+	log->end = spw_round_up(log->end, SPW_LOG_BLOCK);
 	/* Above the mark nothing is known to be durable. */
 	log->torn = log->written = log->end > log->mark;
 	if (log->written)
 		spw_log_list(t, log);
 	while (log->synced < log->n &&
-	       (uint64_t)log->objects[log->synced].block * SPW_LOG_BLOCK <
-	       log->mark)
+	       log->objects[log->synced].at < log->mark)
 		log->synced++;
 	return 0;
 }
@@ -345,10 +374,9 @@ compare_place(void *arg, struct walk *w, const struct spw_tier_found *f)
 {
 	struct measure *m = arg;
 
-	(void)w;
 	if (!f->err || f->place != m->place)
 		return 0;
-	m->len = f->len;
+	m->len = extent(w->log, f);
 	return 1;
 }
 

@@ -92,7 +92,7 @@ is_head(const struct spw_log_head *head)
 {
 	return !memcmp(head->magic, SPW_LOG_MAGIC, sizeof(head->magic)) &&
 	       head->crc == sum_head(head) &&
-	       head->version == SPW_LOG_VERSION &&
+	       head->version >= 1 && head->version <= SPW_LOG_VERSION &&
 	       head->size >= SPW_LOG_HEAD && head->size <= SPW_LOG_SIZE &&
 	       head->size % SPW_LOG_BLOCK == 0 &&
 	       head->mark >= SPW_LOG_HEAD && head->mark <= head->size &&
@@ -109,7 +109,7 @@ spw_log_fill_head(struct spw_log *log, struct spw_log_head *ret_head)
 	log->marked = log->mark;
 	memset(ret_head, 0, sizeof(*ret_head));
 	memcpy(ret_head->magic, SPW_LOG_MAGIC, sizeof(ret_head->magic));
-	ret_head->version = SPW_LOG_VERSION;
+	ret_head->version = log->version;
 	ret_head->turn = log->turn;
 	ret_head->life = log->life;
 	ret_head->lives = log->lives;
@@ -128,6 +128,7 @@ spw_log_begin_life(struct spw_log *log)
 		life = (uint64_t)spw_file_time();
 	log->life = life == log->life ? life + 1 : life;
 	log->lives++;
+	log->version = SPW_LOG_VERSION;
 	log->dense = SPW_MAX(log->dense, log->end);
 	log->n = log->synced = 0;
 	log->live = log->bytes = 0;
@@ -182,12 +183,12 @@ spw_log_add(struct spw_log *log, uint64_t offset, uint64_t len,
 		log->room = room;
 	}
 	log->objects[log->n++] = (struct spw_log_object) {
-		.block = (uint32_t)(offset / SPW_LOG_BLOCK),
+		.at = (uint32_t)offset,
 		.len = (uint32_t)len,
 		.state = (uint8_t)state,
 	};
 	if (state == SPW_LOG_LIVE) {
-		log->live += spw_round_up(len, SPW_LOG_BLOCK);
+		log->live += spw_log_extent(log, len);
 		log->bytes += len;
 	}
 	return 0;
@@ -197,17 +198,15 @@ struct spw_log_object *
 spw_log_find(struct spw_log *log, uint64_t offset)
 {
 	uint32_t from = 0, to = log->n, middle;
-	uint64_t block = offset / SPW_LOG_BLOCK;
 
 	while (from < to) {
 		middle = from + (to - from) / 2;
-		if (log->objects[middle].block < block)
+		if (log->objects[middle].at < offset)
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	if (from == log->n || offset % SPW_LOG_BLOCK ||
-	    log->objects[from].block != block ||
+	if (from == log->n || log->objects[from].at != offset ||
 	    log->objects[from].state == SPW_LOG_GONE)
 		return NULL;
 	return &log->objects[from];
@@ -221,6 +220,24 @@ spw_log_bury(struct spw_log *log, uint64_t from, uint64_t to)
 	for (b = from / SPW_LOG_BLOCK; b < to / SPW_LOG_BLOCK; b++)
 		log->dead[b / 64] |= UINT64_C(1) << b % 64;
 	log->dropped = true;
+}
+
+/* No head is owed for that: the next one has it, and a mark behind it comes
+ * with a head. */
+void
+spw_log_close_block(struct spw_log *log, uint64_t end)
+{
+	uint64_t b = end / SPW_LOG_BLOCK;
+
+	if (end % SPW_LOG_BLOCK)
+		log->dead[b / 64] |= UINT64_C(1) << b % 64;
+}
+
+void
+spw_log_end_round(struct spw_log *log)
+{
+	spw_log_close_block(log, log->end);
+	log->end = spw_round_up(log->end, SPW_LOG_BLOCK);
 }
 
 /* Descriptors. */
@@ -497,6 +514,7 @@ use_head(struct spw_log *log, const struct spw_log_head *head)
 	log->turn = head->turn;
 	log->life = head->life;
 	log->lives = head->lives;
+	log->version = head->version;
 	log->size = head->size;
 	log->mark = log->marked = head->mark;
 	memcpy(log->dead, head->dead, sizeof(log->dead));

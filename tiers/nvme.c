@@ -39,7 +39,7 @@ static void
 end_put(struct spw_nvme *t, struct spw_nvme_slot *slot)
 {
 	struct spw_log_object *o = spw_log_find(slot->log, slot->offset);
-	uint64_t n = spw_round_up(slot->x->len, SPW_LOG_BLOCK);
+	uint64_t n = spw_log_extent(slot->log, slot->x->len);
 
 	spw_log_disguise(slot->log, slot->x->buf, 0, slot->x->len);
 	slot->log->putting--;
@@ -68,7 +68,8 @@ end_read(struct spw_nvme_slot *slot)
 	if (x->err)
 		return;
 	if (slot->bounce)
-		memcpy(x->buf, slot->bounce + x->at % SPW_LOG_BLOCK, x->len);
+		memcpy(x->buf, slot->bounce + (slot->offset + x->at) %
+		       SPW_LOG_BLOCK, x->len);
 	spw_log_disguise(slot->log, x->buf, x->at, x->len);
 }
 
@@ -80,8 +81,8 @@ unmap_bounce(struct spw_nvme_slot *slot)
 	slot->bounce = NULL;
 }
 
-static void
-end_transfer(struct spw_nvme *t, struct spw_nvme_slot *slot)
+void
+spw_nvme_end_transfer(struct spw_nvme *t, struct spw_nvme_slot *slot)
 {
 	struct spw_transfer *x = slot->x;
 
@@ -101,9 +102,12 @@ void
 spw_nvme_ended(struct spw_nvme *t, struct spw_io *io)
 {
 	uintptr_t at = (uintptr_t)io, slots = (uintptr_t)t->slots;
+	uintptr_t rounds = (uintptr_t)t->rounds;
 
 	if (at >= slots && at - slots < sizeof(t->slots))
-		end_transfer(t, io->user);
+		spw_nvme_end_transfer(t, io->user);
+	else if (at >= rounds && at - rounds < sizeof(t->rounds))
+		spw_nvme_round_ended(t, io->user);
 	else if (io == &((struct spw_log *)io->user)->ahead)
 		spw_log_ahead_ended(t, io->user);
 	else
@@ -130,8 +134,10 @@ start(struct spw_nvme *t, struct spw_nvme_slot *slot, struct spw_log *log,
 	slot->x = x;
 	slot->log = log;
 	slot->io.user = slot;
-	if (x->up || !spw_nvme_gather(t, slot))
+	if (x->up || !spw_nvme_is_small(slot->io.len))
 		r = spw_ring_submit(t->ring, &slot->io);
+	else
+		spw_nvme_join(t, slot);
 	if (r < 0)
 		return r;
 	slot->taken = true;
@@ -168,7 +174,7 @@ submit_read(struct spw_nvme *t, struct spw_transfer *x)
 	struct spw_log *log = log_of(t, x->place);
 	uint64_t offset = x->place & UINT32_MAX;
 	const struct spw_log_object *o;
-	uint64_t from = x->at - x->at % SPW_LOG_BLOCK, to;
+	uint64_t from, begin = offset + x->at, to;
 	int fd, r = 0;
 
 	o = log ? spw_log_find(log, offset) : NULL;
@@ -176,11 +182,12 @@ submit_read(struct spw_nvme *t, struct spw_transfer *x)
 		return -ENOENT;
 	if (!x->len || x->at >= o->len || x->len > o->len - x->at)
 		return -EINVAL;
-	to = spw_round_up(x->at + x->len, SPW_LOG_BLOCK);
+	from = begin - begin % SPW_LOG_BLOCK;
+	to = spw_round_up(begin + x->len, SPW_LOG_BLOCK);
 	fd = slot ? spw_log_fd(t, log) : -EAGAIN;
 	if (fd < 0)
 		return fd;
-	if (from != x->at)
+	if (from != begin)
 		r = map_bounce(slot, to - from);
 	if (r < 0)
 		return r;
@@ -190,7 +197,7 @@ submit_read(struct spw_nvme *t, struct spw_transfer *x)
 		.fd = fd,
 		.buf = slot->bounce ? slot->bounce : x->buf,
 		.len = to - from,
-		.off = offset + from,
+		.off = from,
 	};
 	r = start(t, slot, log, x);
 	if (r < 0)
@@ -208,12 +215,11 @@ bury_gaps(struct spw_log *log)
 
 	for (i = 0; i < log->n; i++) {
 		const struct spw_log_object *o = &log->objects[i];
-		uint64_t from = (uint64_t)o->block * SPW_LOG_BLOCK;
 
-		if (from > at)
-			spw_log_bury(log, at, from);
-		if (from >= at)
-			at = from + spw_round_up(o->len, SPW_LOG_BLOCK);
+		if (o->at > at)
+			spw_log_bury(log, at, o->at);
+		if (o->at >= at)
+			at = o->at + spw_log_extent(log, o->len);
 	}
 	spw_log_bury(log, at, log->end);
 	log->torn = false;
@@ -236,6 +242,7 @@ submit_put(struct spw_nvme *t, struct spw_transfer *x)
 {
 	struct spw_nvme_slot *slot = take_slot(t);
 	uint64_t need = spw_round_up(x->len, SPW_LOG_BLOCK);
+	bool small = spw_nvme_is_small(need);
 	struct spw_log *log;
 	int fd, r;
 
@@ -243,7 +250,11 @@ submit_put(struct spw_nvme *t, struct spw_transfer *x)
 		return -EAGAIN;
 	if (x->len < sizeof(log->life) || need > SPW_LOG_SIZE - SPW_LOG_HEAD)
 		return -EINVAL;
+	if (!small)
+		spw_nvme_send(t);
 	r = spw_nvme_room(t, need, false, &log);
+	if (r == 0 && small)
+		r = spw_nvme_begin_join(t, log, need);
 	if (r < 0)
 		return r;
 	fd = spw_log_prepare(t, log, need);
@@ -270,7 +281,9 @@ submit_put(struct spw_nvme *t, struct spw_transfer *x)
 	SPW_FAILPOINT("nvme-begun");
 	x->place = spw_nvme_place(log, log->end);
 	log->putting++;
-	log->end += need;
+	log->end += spw_log_extent(log, x->len);
+	if (!small)
+		spw_log_end_round(log);
 	return 0;
 }
 
@@ -339,8 +352,7 @@ drop_damaged(struct spw_nvme *t, struct spw_log *log, uint64_t offset)
 		return spw_log_remove(t, log);
 	}
 	r = spw_log_measure(t, log, offset, &len);
-	return r < 0 ? r : bury(t, log, offset,
-				spw_round_up(len, SPW_LOG_BLOCK));
+	return r < 0 ? r : bury(t, log, offset, len);
 }
 
 int
@@ -363,7 +375,7 @@ spw_nvme_drop(struct spw_tier *tier, uint64_t place)
 		return drop_damaged(t, log, offset);
 	if (!o || o->state != SPW_LOG_LIVE)
 		return -ENOENT;
-	n = spw_round_up(o->len, SPW_LOG_BLOCK);
+	n = spw_log_extent(log, o->len);
 	r = bury(t, log, offset, n);
 	if (r < 0)
 		return r;
@@ -371,129 +383,6 @@ spw_nvme_drop(struct spw_tier *tier, uint64_t place)
 	log->live -= n;
 	log->bytes -= o->len;
 	return 0;
-}
-
-/* Room. */
-
-static uint64_t
-room_in(const struct spw_log *log)
-{
-	return log->err || log->damaged ? 0 : log->size - log->end;
-}
-
-/* Bytes in files that were never made, and in those that are free. */
-static uint64_t
-free_room(const struct spw_nvme *t)
-{
-	uint64_t sum = t->capacity > t->total ? t->capacity - t->total : 0;
-	uint32_t i;
-
-	for (i = 0; i < t->nlogs; i++)
-		if (t->logs[i] && spw_log_is_free(t->logs[i]))
-			sum += t->logs[i]->size;
-	return sum;
-}
-
-/* The fullest that has room, so that the empty ones stay empty. */
-static struct spw_log *
-best_with_room(struct spw_nvme *t, uint64_t need, bool started)
-{
-	struct spw_log *best = NULL;
-	uint32_t i;
-
-	for (i = 0; i < t->nlogs; i++)
-		if (t->logs[i] && t->logs[i] != t->victim &&
-		    room_in(t->logs[i]) >= need &&
-		    started == !spw_log_is_free(t->logs[i]) &&
-		    (!best || room_in(t->logs[i]) < room_in(best)))
-			best = t->logs[i];
-	return best;
-}
-
-static int
-make_room(struct spw_nvme *t, uint64_t need, uint64_t reserve,
-	  struct spw_log **ret_log)
-{
-	uint64_t left = t->capacity > t->total ? t->capacity - t->total : 0;
-	uint64_t size = SPW_MAX(t->log_size, need + SPW_LOG_HEAD);
-
-	reserve += SPW_SHARE_FILE;
-	left = left > reserve ? left - reserve : 0;
-	size = SPW_MIN(size, left - left % SPW_LOG_BLOCK);
-	if (size < need + SPW_LOG_HEAD)
-		return -ENOSPC;
-	return spw_log_create(t, size, ret_log);
-}
-
-/* Free files that are too small for it make way. */
-static int
-trade_room(struct spw_nvme *t, uint64_t need, uint64_t reserve,
-	   struct spw_log **ret_log)
-{
-	uint32_t i;
-	int r = -ENOSPC;
-
-	for (i = 0; i < t->nlogs && r == -ENOSPC; i++) {
-		if (!t->logs[i] || !spw_log_is_free(t->logs[i]))
-			continue;
-		r = spw_log_remove(t, t->logs[i]);
-		if (r == 0)
-			r = make_room(t, need, reserve, ret_log);
-	}
-	return r;
-}
-
-/* The cleaner needs room before it can make some, so puts leave it that. */
-int
-spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
-	      struct spw_log **ret_log)
-{
-	uint64_t reserve = cleaner ? 0 : t->reserve;
-	struct spw_log *log = t->current;
-	int r = 0;
-
-	if (!log || room_in(log) < need) {
-		uint64_t left = free_room(t);
-
-		log = NULL;
-		if (left >= reserve + need + SPW_LOG_HEAD) {
-			log = best_with_room(t, need, false);
-			if (log && left < reserve + log->size)
-				log = NULL;
-			if (!log)
-				r = make_room(t, need, reserve, &log);
-			if (!log && r == -ENOSPC)
-				r = trade_room(t, need, reserve, &log);
-		}
-		if (!log)
-			log = best_with_room(t, need, true);
-		if (!log)
-			return r < 0 ? r : -ENOSPC;
-		if (t->current)
-			spw_log_seal(t, t->current);
-		t->current = log;
-	}
-	*ret_log = log;
-	return 0;
-}
-
-static void
-space(struct spw_tier *tier, struct spw_tier_space *ret_space)
-{
-	struct spw_nvme *t = of(tier);
-	uint64_t left = free_room(t), live = 0;
-	uint32_t i;
-
-	left = left > t->reserve ? left - t->reserve : 0;
-	if (t->current && !spw_log_is_free(t->current))
-		left += room_in(t->current);
-	for (i = 0; i < t->nlogs; i++)
-		live += t->logs[i] ? t->logs[i]->bytes : 0;
-	*ret_space = (struct spw_tier_space) {
-		.capacity = t->capacity,
-		.used = t->capacity > left ? t->capacity - left : 0,
-		.live = live,
-	};
 }
 
 static void
@@ -623,6 +512,7 @@ release(struct spw_nvme *t)
 	if (t->drops >= 0)
 		spw_sys_close(t->drops);
 	spw_ring_free(t->ring);
+	spw_nvme_free_rounds(t);
 	spw_share_close(&t->share);
 	free(t);
 }
@@ -699,6 +589,6 @@ const struct spw_tier_ops spw_tier_nvme = {
 	.clean = spw_nvme_clean,
 	.list = spw_nvme_list,
 	.where = where,
-	.space = space,
+	.space = spw_nvme_space,
 	.close = close_tier,
 };

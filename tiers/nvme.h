@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "shm/util.h"
 #include "tiers/io.h"
 #include "tiers/roll.h"
 #include "tiers/share.h"
@@ -18,14 +19,26 @@
  *
  *	head	two of them, 4 KiB each, written in turn: the newer one that
  *		is whole counts
- *	objects	one after the other, each on a multiple of 4 KiB
+ *	objects	one after the other. Small ones, of up to 64 KiB, that were
+ *		written together (a round) lie side by side, each on a
+ *		multiple of 512 bytes with zeros up to the next; the first
+ *		one is on a multiple of 4 KiB. Each takes 4 KiB at least, so
+ *		that no two begin in the same 4 KiB. A larger one takes
+ *		whole 4 KiB, with whatever behind it
+ *
+ * In version 1, which is read, and gone on with until its life is over, each
+ * object is on a multiple of 4 KiB.
  *
  * A file lives many times. Each life has a number drawn by lot, and the first
  * eight bytes of an object, its magic, are stored XORed with it: what is left
  * of an earlier life does not look like an object of this one.
  *
- * The head has a bit for every 4 KiB that are dead: objects that were
- * dropped, and puts that failed. It also has a mark: below it all was written
+ * The head has a bit for every 4 KiB that are dead: no object begins there
+ * that is alive, nor goes on there without having begun before. So an object
+ * that goes takes the 4 KiB in which it begins with it, and all up to those in
+ * which it ends; these are the next one's, and what is left there ahead of that
+ * is not looked at. Behind the last one of a round there is none, and these
+ * are dead from the start. The head also has a mark: below it all was written
  * and synced, so whatever cannot be read there was damaged; above it may be
  * a put that was cut short, and the checksums of its blocks are looked at.
  *
@@ -37,11 +50,13 @@
  * has made its name durable, and out of it before its name goes.
  */
 enum {
-	SPW_LOG_BLOCK = 4096,
+	SPW_LOG_BLOCK = 4096,		/* what disks write at once */
+	SPW_LOG_GRAIN = 512,
+	SPW_LOG_SMALL = 64 << 10,
 	SPW_LOG_HEAD = 2 * SPW_LOG_BLOCK,
 	SPW_LOG_SIZE = 64 << 20,
 	SPW_LOG_BLOCKS = SPW_LOG_SIZE / SPW_LOG_BLOCK,
-	SPW_LOG_VERSION = 1,
+	SPW_LOG_VERSION = 2,
 	SPW_LOG_NAME = 32,
 	SPW_NVME_DROPS = 32 << 10,	/* bytes of the file with their notes */
 	SPW_NVME_DEPTH = 16,		/* transfers; the ring has more, for us */
@@ -73,7 +88,7 @@ enum spw_log_state {
 };
 
 struct spw_log_object {
-	uint32_t block;			/* where, in blocks */
+	uint32_t at;			/* where in the file */
 	uint32_t len;			/* bytes */
 	uint8_t state;			/* enum spw_log_state */
 };
@@ -88,6 +103,7 @@ struct spw_log {			/* one file */
 	uint64_t mark, marked;		/* reached, and as in the head */
 	uint64_t live, bytes;		/* of objects: blocks, and exactly */
 	uint64_t turn, life, lives;
+	uint32_t version;
 	uint64_t used;			/* when, for choosing what to close */
 	unsigned busy, putting;		/* transfers under way; puts of them */
 	bool head_loose;		/* written, not synced yet */
@@ -118,6 +134,12 @@ struct spw_nvme_slot {			/* a transfer under way */
 	bool taken;
 };
 
+struct spw_round {			/* puts that are written together */
+	struct spw_io io;		/* of buf, which has copies of them */
+	struct spw_nvme_slot *slots[SPW_NVME_DEPTH];
+	unsigned n;			/* 0: not in use */
+};
+
 struct spw_nvme {
 	struct spw_tier tier;
 	struct spw_share share;
@@ -140,8 +162,8 @@ struct spw_nvme {
 	struct spw_log *victim;		/* being emptied: takes no more */
 	struct spw_nvme_slot slots[SPW_NVME_DEPTH];
 	unsigned under_way;		/* transfers, not reaped by the ring */
-	struct spw_nvme_slot *gathered[SPW_NVME_DEPTH];	/* kept back of them */
-	unsigned ngathered;
+	struct spw_round rounds[SPW_NVME_DEPTH];
+	struct spw_round *round;	/* kept back; NULL: none */
 	uint64_t small;			/* bytes that were written together */
 	unsigned sealing, ahead;	/* files */
 	struct spw_transfer *over, *last_over;
@@ -151,6 +173,16 @@ static inline uint64_t
 spw_nvme_place(const struct spw_log *log, uint64_t offset)
 {
 	return (uint64_t)log->no << 32 | offset;
+}
+
+/* What an object of so many bytes takes in the file. */
+static inline uint64_t
+spw_log_extent(const struct spw_log *log, uint64_t len)
+{
+	if (log->version == 1 || len > SPW_LOG_SMALL)
+		return spw_round_up(len, SPW_LOG_BLOCK);
+	return SPW_MAX(spw_round_up(len, SPW_LOG_GRAIN),
+		       (uint64_t)SPW_LOG_BLOCK);
 }
 
 static inline bool
@@ -184,25 +216,39 @@ int spw_log_add(struct spw_log *log, uint64_t offset, uint64_t len,
 		enum spw_log_state state);
 struct spw_log_object *spw_log_find(struct spw_log *log, uint64_t offset);
 void spw_log_bury(struct spw_log *log, uint64_t from, uint64_t to);
+/* What goes behind the last object is written apart from it. */
+void spw_log_end_round(struct spw_log *log);
+/* No object begins behind the one that ends there, in the same block. */
+void spw_log_close_block(struct spw_log *log, uint64_t end);
 void spw_log_fill_head(struct spw_log *log, struct spw_log_head *ret_head);
 void spw_log_begin_life(struct spw_log *log);
 bool spw_log_is_free(const struct spw_log *log);
 void spw_log_list(struct spw_nvme *t, struct spw_log *log);
 
-/* nvme.c: the ring says that this is over, a transfer, the step of a seal, or
- * zeros. */
+/* nvme.c: the ring says that this is over, a transfer, a round, the step of a
+ * seal, or zeros. */
 void spw_nvme_ended(struct spw_nvme *t, struct spw_io *io);
-int spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
-		  struct spw_log **ret_log);
+void spw_nvme_end_transfer(struct spw_nvme *t, struct spw_nvme_slot *slot);
 /* For a put of so many bytes. */
 int spw_log_prepare(struct spw_nvme *t, struct spw_log *log, uint64_t need);
 int spw_nvme_drop(struct spw_tier *tier, uint64_t place);
 
-/* nvme-gather.c: keeps a put back, in its slot; false: it is not a small one.
- * Those that are kept back are sent to the ring, or written here and now. */
-bool spw_nvme_gather(struct spw_nvme *t, struct spw_nvme_slot *slot);
+/* nvme-room.c */
+int spw_nvme_room(struct spw_nvme *t, uint64_t need, bool cleaner,
+		  struct spw_log **ret_log);
+void spw_nvme_space(struct spw_tier *tier, struct spw_tier_space *ret_space);
+
+/* nvme-gather.c: before a small put goes to the file's end, and with it. Those
+ * that are kept back are sent to the ring, or written here and now. */
+bool spw_nvme_is_small(uint64_t need);
+int spw_nvme_begin_join(struct spw_nvme *t, struct spw_log *log,
+			uint64_t need);
+void spw_nvme_join(struct spw_nvme *t, struct spw_nvme_slot *slot);
 void spw_nvme_send(struct spw_nvme *t);
 void spw_nvme_write(struct spw_nvme *t);
+void spw_nvme_free_rounds(struct spw_nvme *t);
+/* The ring has written one. */
+void spw_nvme_round_ended(struct spw_nvme *t, struct spw_round *round);
 
 /* Has zeros written where the next ones will go. */
 void spw_nvme_look_ahead(struct spw_nvme *t);
