@@ -237,14 +237,16 @@ write_advice(const struct spw_advisor *a, const struct spw_costs *costs,
 	}
 }
 
-/* The best plan that takes neither a way nor, if there is another, raw. */
+/* The best plan that takes none of these ways, nor raw if there is another. */
 static const struct spw_piece *
 choose_without(struct spw_advisor *a, const struct spw_costs *costs,
-	       unsigned way, size_t n, unsigned *ret_n)
+	       uint64_t ways, size_t n, unsigned *ret_n)
 {
 	struct spw_costs others = *costs;
 
-	others.pack[way] = (double)INFINITY;
+	for (unsigned i = 1; i < others.n; i++)
+		if (ways >> i & 1)
+			others.pack[i] = (double)INFINITY;
 	others.pack[0] = 1;		/* second a byte */
 	if (spw_choose_solve(a->chooser, &others, n, &a->plan) < 0)
 		return NULL;
@@ -260,7 +262,7 @@ spw_advisor_ask(struct spw_advisor *a, uint64_t stream, const void *data,
 	struct spw_explored x = { .data = data, .n = n };
 	const struct spw_costs *costs;
 	const struct spw_piece *piece;
-	unsigned rests = 0;
+	uint64_t rests = 0;
 
 	if (!n)
 		return -EINVAL;

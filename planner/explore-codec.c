@@ -4,26 +4,8 @@
 #include "planner/explore-parts.h"
 #include "shm/util.h"
 
-#define SPEED_SLACK 2.0		/* codecs are at most so much faster */
-#define LEAST_HASTE 0.25	/* of their speeds, or it is not believed */
+#define HELD_UP 1.3			/* times what a slower level took */
 #define LEFT 0.35		/* that a slower one stores, of the best */
-
-/* Times the usual speed of codecs at which the sample was packed, by the one
- * that did best; the more it shrinks, the more is believed.
- */
-static double
-haste_of(const struct spw_explorer *e, const struct spw_costs *costs)
-{
-	double haste = LEAST_HASTE, least = SPW_QUANTUM;
-
-	for (unsigned i = 1; i < e->ways->n; i++)
-		if (e->took[i] > 0) {
-			haste = SPW_MAX(haste, 1e-6 / (e->took[i] *
-						       e->ways->speed[i]));
-			least = SPW_MIN(least, costs->stored[i]);
-		}
-	return SPW_MIN(haste, SPW_QUANTUM / least);
-}
 
 /* Could it be better than the best so far, were it as quick as can be and left
  * no more than a part of what that stores?
@@ -37,8 +19,7 @@ could_win(struct spw_explorer *e, const struct spw_explored *x, unsigned way)
 	double cost = spw_explore_plan(e, x, &best);
 	double busy = e->chooser->weights.compress;
 	double moved = cost - busy * costs->pack[best];
-	double pack = 1e-6 / (e->ways->speed[way] * SPEED_SLACK *
-			      haste_of(e, costs));
+	double pack = spw_explore_least(e, costs, way);
 
 	if (e->chooser->overlap)
 		moved = 0;		/* packing takes no time of its own */
@@ -77,11 +58,13 @@ known_ways(struct spw_explorer *e, const struct spw_explored *x)
  * has slower levels; 0: it was not.
  */
 static uint64_t
-no_quicker(struct spw_explorer *e, const struct spw_explored *x, unsigned way)
+no_quicker(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
+	   const struct spw_observed *seen)
 {
 	const struct spw_costs *costs =
 		spw_predict_costs(e->predictor, x->stream);
-	double least = spw_explore_hope(costs, way) * e->took[way];
+	double least = spw_explore_hope(costs, way) * seen->pack /
+		       (double)seen->bytes;
 	uint64_t hopeless = 0;
 	unsigned best;
 
@@ -93,6 +76,58 @@ no_quicker(struct spw_explorer *e, const struct spw_explored *x, unsigned way)
 		    e->ways->speed[i] <= e->ways->speed[way])
 			hopeless |= UINT64_C(1) << i;
 	return hopeless;
+}
+
+/* Is there one among them that could win? */
+static bool
+has_hope(struct spw_explorer *e, const struct spw_explored *x, uint64_t ways)
+{
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (ways >> i & 1 && could_win(e, x, i))
+			return true;
+	return false;
+}
+
+/* One that would rule others out is tried again: it may have been held up. */
+static bool
+run_codec(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
+	  uint64_t left, struct spw_observed *ret)
+{
+	if (!spw_explore_run_sample(e, x, way, ret))
+		return false;
+	if (has_hope(e, x, no_quicker(e, x, way, ret) & left))
+		spw_explore_run_again(e, x, way, ret);
+	return true;
+}
+
+/* A quicker level that took longer was. */
+static void
+try_quicker(struct spw_explorer *e, const struct spw_explored *x, unsigned way)
+{
+	const struct spw_choice *at = e->ways->at;
+
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (at[i].codec == at[way].codec &&
+		    at[i].filter == at[way].filter &&
+		    e->ways->speed[i] > e->ways->speed[way] &&
+		    e->took[i] > HELD_UP * e->took[way] &&
+		    e->left[i] < SPW_EXPLORE_SAVES)
+			spw_explore_try(e, x, i);
+}
+
+/* The ways that it rules out, a bit each, itself among them. */
+static uint64_t
+try_codec(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
+	  uint64_t left)
+{
+	const uint64_t own = UINT64_C(1) << way;
+	struct spw_observed seen;
+
+	if (!run_codec(e, x, way, left & ~own, &seen))
+		return own;
+	spw_explore_tell(e, x, way, &seen);
+	try_quicker(e, x, way);
+	return own | no_quicker(e, x, way, &seen);
 }
 
 uint64_t
@@ -121,9 +156,7 @@ spw_explore_codecs(struct spw_explorer *e, const struct spw_explored *x,
 
 	while ((way = next_way(e, fit, filters, done)) &&
 	       could_win(e, x, way) &&
-	       spw_explore_affords(e, x, SPW_EXPLORE_CODECS)) {
-		spw_explore_try(e, x, way);
-		done |= UINT64_C(1) << way | no_quicker(e, x, way);
-	}
+	       spw_explore_affords(e, x, SPW_EXPLORE_CODECS))
+		done |= try_codec(e, x, way, fit & ~done);
 	return done != before;
 }

@@ -7,7 +7,6 @@
 #define CODER_SPEED 400u	/* MB/s, of one that codes bytes by how many
 				 * there are */
 #define SPARE 0.2		/* of the time, for what will hardly be good */
-#define NO_GAIN 0.97		/* fraction stored that is not worth it */
 #define SAVES 0.99		/* of what is stored without */
 #define NO_MORE 1.002		/* the same, where it takes less time */
 
@@ -140,7 +139,7 @@ best_filter(struct spw_explorer *e, const struct spw_explored *x, uint64_t fit,
 {
 	const struct spw_costs *costs =
 		spw_predict_costs(e->predictor, x->stream);
-	double least = SPW_QUANTUM * NO_GAIN;
+	double least = SPW_QUANTUM * SPW_EXPLORE_SAVES;
 	int best = -1;
 
 	for (unsigned i = 1; i < e->ways->n; i++)
@@ -164,7 +163,7 @@ cheapest_filter(struct spw_explorer *e, const struct spw_explored *x,
 	for (unsigned i = 1; i < e->ways->n; i++)
 		if (!is_probe(e, i, probe, fit) ||
 		    e->ways->at[i].filter == but ||
-		    costs.stored[i] >= SPW_QUANTUM * NO_GAIN)
+		    costs.stored[i] >= SPW_QUANTUM * SPW_EXPLORE_SAVES)
 			costs.pack[i] = (double)INFINITY;
 	costs.pack[0] = 1;		/* second a byte */
 	if (spw_choose_solve(e->chooser, &costs, x->n, &plan) < 0 ||

@@ -5,9 +5,11 @@
 #include "shm/util.h"
 
 #define CHANCE 1.15		/* times the cost of the best */
+#define RAW_CHANCE 1.35		/* the same, if that is raw */
 #define TURN 1.05		/* the same, where a turn tells it */
 #define ONCE 0.3		/* times what packing its only block took */
 #define LATER 1.3		/* of the time for trials, with these */
+#define RAW_LATER 2.0		/* the same, if raw is the best */
 #define FINALISTS 6u		/* tested on a block, at most */
 #define UNLIKE_RAW 0.8		/* times what is hoped for, beside raw */
 
@@ -61,8 +63,9 @@ spw_explore_finalists(struct spw_explorer *e, const struct spw_explored *x)
 	for (unsigned i = 0; i < FINALISTS; i++) {
 		unsigned way = find_finalist(e, x);
 
-		if (tested >> way & 1 || !spw_explore_affords(e, x, 1) ||
-		    !spw_explore_run_block(e, x, way, &seen))
+		if (tested >> way & 1 || !spw_explore_affords(e, x, 1))
+			return;
+		if (!spw_explore_run_block(e, x, way, &seen))
 			return;
 		spw_explore_tell(e, x, way, &seen);
 		tested |= UINT64_C(1) << way;
@@ -154,12 +157,13 @@ try_beside(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
 	spw_explore_tell(e, x, way, &seen);
 }
 
+/* Where raw is the best, nothing shows that others take less time by now. */
 bool
 spw_explore_is_close(struct spw_explorer *e, const struct spw_explored *x,
 		     unsigned winner)
 {
-	return find_second(e, x, UINT64_C(1) << winner | SPW_CHOICES_RAW, TURN,
-			   ONCE);
+	return find_second(e, x, UINT64_C(1) << winner | SPW_CHOICES_RAW,
+			   winner ? TURN : RAW_CHANCE, ONCE);
 }
 
 bool
@@ -181,17 +185,22 @@ void
 spw_explore_seconds(struct spw_explorer *e, const struct spw_explored *x)
 {
 	uint64_t tried = 0;
+	double chance = CHANCE, later = LATER;
 	unsigned winner = 0;
 	struct rate rate;
 
 	e->in_block = 0;
 	(void)spw_explore_plan(e, x, &winner);
-	for (enum unlike u = 0; u < UNLIKES; u++) {
+	if (!winner) {
+		chance = RAW_CHANCE;
+		later = RAW_LATER;
+	}
+	for (enum unlike u = 0; u < (winner ? UNLIKES : 1); u++) {
 		unsigned way = find_second(e, x, ways_like(e, winner, u) |
-						 tried, CHANCE, 1);
+						 tried, chance, 1);
 
 		if (!way ||
-		    !spw_explore_affords(e, x, LATER) ||
+		    !spw_explore_affords(e, x, later) ||
 		    (!tried && !rate_winner(e, x, winner, &rate)))
 			continue;
 		try_beside(e, x, way, &rate);

@@ -15,6 +15,8 @@
 #define SPW_EXPLORE_LONG (8 * SPW_EXPLORE_PIECE)	/* of what shrinks to
 							 * little */
 #define SPW_EXPLORE_LITTLE (SPW_QUANTUM / 16.0)	/* bytes of a quantum */
+#define SPW_EXPLORE_SAVES 0.97		/* of a byte is stored, at most, or it
+					 * is not worth it */
 #define SPW_EXPLORE_PROBE 600u	/* MB/s, of the codec that filters are behind */
 
 #define SPW_EXPLORE_CODECS 0.6	/* of the time for trials, before a block is
@@ -23,6 +25,7 @@
 struct spw_explore_seen {
 	struct spw_stream key;
 	uint32_t asked, next;
+	unsigned best;			/* way, when it was last asked */
 	double cost;			/* of the best, as ways were ruled out */
 	bool cut;			/* more would have been tried, had there
 					 * been time */
@@ -86,6 +89,9 @@ void spw_explore_sample(struct spw_explorer *e, const struct spw_explored *x);
 bool spw_explore_run_sample(struct spw_explorer *e,
 			    const struct spw_explored *x, unsigned way,
 			    struct spw_observed *ret);
+void spw_explore_run_again(struct spw_explorer *e,
+			   const struct spw_explored *x, unsigned way,
+			   struct spw_observed *at);
 bool spw_explore_run_block(struct spw_explorer *e,
 			   const struct spw_explored *x, unsigned way,
 			   struct spw_observed *ret);
@@ -117,6 +123,10 @@ bool spw_explore_is_tried(struct spw_explorer *e, const struct spw_explored *x,
 
 /* Times what packing a sample took, a byte, that packing a block may take. */
 double spw_explore_hope(const struct spw_costs *costs, unsigned way);
+
+/* Seconds a byte if a way is as quick as can be, by what others took. */
+double spw_explore_least(const struct spw_explorer *e,
+			 const struct spw_costs *costs, unsigned way);
 
 /* explore-filter.c: the quickest codec and level, of those that fit, that is
  * no quicker than this; if there is none, any; 0: there is none at all.

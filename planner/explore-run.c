@@ -10,8 +10,12 @@
 					 * objects are: codecs have other
 					 * tables for less */
 
-#define SAMPLE_LIMIT 1.4		/* times what it should take */
-#define BLOCK_LIMIT 1.25
+#define FIRST_HOPE 0.2		/* times what a first run of a sample took */
+#define FIRST_BLOCK_HOPE 0.33	/* the same, of a block */
+#define BLOCK_HOPE 0.8			/* and of later ones */
+#define BLOCK_LIMIT 1.25		/* times what a block should take */
+#define ODD 2.0				/* times what it takes behind others */
+#define HELD_UP 3.0		/* times: more is not a trial's doing */
 
 /* Pieces from the middle of each part of the data, of whole records: what a
  * file starts with is seldom like the rest of it.
@@ -39,62 +43,6 @@ spw_explore_sample(struct spw_explorer *e, const struct spw_explored *x)
 	memset(e->took, 0, sizeof(e->took));
 }
 
-/* How many times as quick one codec usually is, or the other. */
-static double
-apart(const struct spw_explorer *e, unsigned one, unsigned other)
-{
-	double ratio = (double)e->ways->speed[one] / e->ways->speed[other];
-
-	return SPW_MAX(ratio, 1 / ratio);
-}
-
-/* Seconds a byte that a sample should not take longer than, by those before it:
- * the same codec behind other filters, and the one of the next speed behind
- * this, a slower one as much longer as it usually takes.  Infinite: there is
- * none.
- */
-static double
-slowest_like(const struct spw_explorer *e, unsigned way)
-{
-	const struct spw_choice *at = e->ways->at, *w = &at[way];
-	const uint16_t *speed = e->ways->speed;
-	double slowest = 0;
-	unsigned next = 0;
-
-	for (unsigned i = 1; i < e->ways->n; i++) {
-		if (!(e->took[i] > 0))
-			continue;
-		if (at[i].codec == w->codec && at[i].level == w->level)
-			slowest = SPW_MAX(slowest, e->took[i]);
-		if (at[i].filter == w->filter &&
-		    (!next || apart(e, i, way) < apart(e, next, way)))
-			next = i;
-	}
-	if (next && speed[next] > speed[way])
-		slowest = SPW_MAX(slowest, e->took[next] * apart(e, next, way));
-	else if (next)
-		slowest = SPW_MAX(slowest, e->took[next]);
-	return slowest > 0 ? slowest : (double)INFINITY;
-}
-
-/* Was it held up by something else?  A block takes less time, byte by byte,
- * than a sample did, and as much as blocks did before.
- */
-static bool
-is_slow(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
-	const struct spw_observed *seen)
-{
-	const struct spw_costs *costs =
-		spw_predict_costs(e->predictor, x->stream);
-	double limit = costs->pack[way];
-
-	if (seen->is_sample)
-		limit = SAMPLE_LIMIT * slowest_like(e, way);
-	else if (spw_predict_evidence(e->predictor, x->stream, way) >= 1)
-		limit *= BLOCK_LIMIT;
-	return seen->pack > limit * (double)seen->bytes;
-}
-
 struct piece {
 	const uint8_t *data;
 	size_t n;
@@ -102,8 +50,8 @@ struct piece {
 };
 
 static bool
-run_once(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
-	 const struct piece *piece, struct spw_observed *ret)
+run(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
+    const struct piece *piece, struct spw_observed *ret)
 {
 	struct spw_object_pack pack =
 		spw_ways_pack(&e->ways->at[way], x->traits);
@@ -112,25 +60,15 @@ run_once(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
 	if (spw_trial(&e->trial, &pack, piece->data, piece->n, unpacks,
 		      ret) < 0)
 		return false;
-	e->account->spent += e->chooser->weights.compress *
-			     (ret->pack + ret->unpack);
 	ret->is_sample = piece->is_sample;
 	return true;
 }
 
-/* One trial decides much, so that one which took too long is made again. */
-static bool
-run(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
-    const struct piece *piece, struct spw_observed *ret)
+static void
+spend(struct spw_explorer *e, const struct spw_observed *seen)
 {
-	struct spw_observed again;
-
-	if (!run_once(e, x, way, piece, ret))
-		return false;
-	if (is_slow(e, x, way, ret) && run_once(e, x, way, piece, &again) &&
-	    again.pack < ret->pack)
-		*ret = again;
-	return true;
+	e->account->spent += e->chooser->weights.compress *
+			     (seen->pack + seen->unpack);
 }
 
 void
@@ -144,13 +82,105 @@ spw_explore_tell(struct spw_explorer *e, const struct spw_explored *x,
 	spw_predict_learn(e->predictor, x->stream, way, seen);
 }
 
+/* What a sample says, in place of what is known of its way. */
+static void
+suppose(const struct spw_observed *seen, unsigned way, struct spw_costs *costs)
+{
+	const double bytes = (double)seen->bytes;
+
+	costs->pack[way] = seen->pack / bytes;
+	costs->unpack[way] = seen->unpack / bytes;
+	costs->stored[way] = ceil(SPW_QUANTUM * (double)seen->stored / bytes);
+}
+
+static bool
+would_win(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
+	  const struct spw_costs *costs)
+{
+	struct spw_plan plan;
+
+	return !spw_choose_solve(e->chooser, costs, x->n, &plan) &&
+	       plan.piece[0].choice == way;
+}
+
+/* The shortest time that a codec took for the sample behind some filter. */
+static double
+least_behind_others(const struct spw_explorer *e, unsigned way)
+{
+	const struct spw_choice *at = e->ways->at, *w = &at[way];
+	double least = (double)INFINITY;
+
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (e->took[i] > 0 && at[i].codec == w->codec &&
+		    at[i].level == w->level)
+			least = SPW_MIN(least, e->took[i]);
+	return least;
+}
+
+/* The first run of a codec on a sample may take long because caches have to
+ * learn its code and tables, and any because something else came in between.
+ * Does that decide?  It does if a way is not the best by what it took, and
+ * would be if it were as quick as can be; and if it decides which filter is
+ * worth going on with.
+ */
+static bool
+is_misleading(struct spw_explorer *e, const struct spw_explored *x,
+	      unsigned way, const struct spw_observed *seen)
+{
+	struct spw_costs costs = *spw_predict_costs(e->predictor, x->stream);
+	double took = seen->pack / (double)seen->bytes;
+	double others = least_behind_others(e, way);
+
+	suppose(seen, way, &costs);
+	if (others < (double)INFINITY)
+		return costs.stored[way] < SPW_EXPLORE_SAVES * SPW_QUANTUM &&
+		       took > ODD * others;
+	costs.pack[way] = took * spw_explore_hope(&costs, way);
+	if (would_win(e, x, way, &costs))
+		return false;
+	costs.pack[way] = SPW_MIN(FIRST_HOPE * took,
+				  spw_explore_least(e, &costs, way));
+	return would_win(e, x, way, &costs);
+}
+
+/* What the first run lost to others was not spent on trials. */
+static void
+run_again(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
+	  const struct piece *piece, struct spw_observed *at)
+{
+	struct spw_observed again;
+
+	if (!run(e, x, way, piece, &again))
+		return;
+	spend(e, &again);
+	if (at->pack > HELD_UP * again.pack)
+		e->account->spent -= e->chooser->weights.compress *
+				     (at->pack - HELD_UP * again.pack);
+	if (again.pack < at->pack)
+		*at = again;
+}
+
+void
+spw_explore_run_again(struct spw_explorer *e, const struct spw_explored *x,
+		      unsigned way, struct spw_observed *at)
+{
+	struct piece sample = { e->sample, e->sampled, true };
+
+	run_again(e, x, way, &sample, at);
+}
+
 bool
 spw_explore_run_sample(struct spw_explorer *e, const struct spw_explored *x,
 		       unsigned way, struct spw_observed *ret)
 {
 	struct piece sample = { e->sample, e->sampled, true };
 
-	return run(e, x, way, &sample, ret);
+	if (!run(e, x, way, &sample, ret))
+		return false;
+	spend(e, ret);
+	if (is_misleading(e, x, way, ret))
+		spw_explore_run_again(e, x, way, ret);
+	return true;
 }
 
 void
@@ -161,6 +191,29 @@ spw_explore_try(struct spw_explorer *e, const struct spw_explored *x,
 
 	if (spw_explore_run_sample(e, x, way, &seen))
 		spw_explore_tell(e, x, way, &seen);
+}
+
+/* A block takes less time, byte by byte, than a sample did, and as much as
+ * blocks did before.
+ */
+static bool
+is_slow(struct spw_explorer *e, const struct spw_explored *x, unsigned way,
+	const struct spw_observed *seen)
+{
+	struct spw_costs costs = *spw_predict_costs(e->predictor, x->stream);
+	double limit = costs.pack[way], hope = FIRST_BLOCK_HOPE;
+
+	if (spw_predict_evidence(e->predictor, x->stream, way) >= 1) {
+		limit *= BLOCK_LIMIT;
+		hope = BLOCK_HOPE;
+	}
+	if (seen->pack > limit * (double)seen->bytes)
+		return true;
+	suppose(seen, way, &costs);
+	if (would_win(e, x, way, &costs))
+		return false;
+	costs.pack[way] *= hope;
+	return would_win(e, x, way, &costs);
 }
 
 /* What shrinks to little is packed quickly, and a longer block costs little. */
@@ -177,5 +230,10 @@ spw_explore_run_block(struct spw_explorer *e, const struct spw_explored *x,
 		e->in_block = gather(x, is_little ? SPW_EXPLORE_LONG : PART,
 				     e->block);
 	block.n = e->in_block;
-	return run(e, x, way, &block, ret);
+	if (!run(e, x, way, &block, ret))
+		return false;
+	spend(e, ret);
+	if (is_slow(e, x, way, ret))
+		run_again(e, x, way, &block, ret);
+	return true;
 }

@@ -6,6 +6,8 @@
 
 #define HOPE 0.6		/* times what packing a sample took */
 #define LITTLE_HOPE 0.3		/* then most of it is getting ready */
+#define SPEED_SLACK 2.0		/* codecs are at most so much faster */
+#define LEAST_HASTE 0.25	/* of their speeds, or it is not believed */
 #define EXPECTED (64e6 * 1.048576)	/* bytes of a stream, or more */
 #define SHARE 0.006		/* of the time these take, for trials */
 
@@ -62,4 +64,29 @@ double
 spw_explore_hope(const struct spw_costs *costs, unsigned way)
 {
 	return costs->stored[way] < SPW_EXPLORE_LITTLE ? LITTLE_HOPE : HOPE;
+}
+
+/* Times the usual speed of codecs at which the sample was packed, by the one
+ * that did best; the more it shrinks, the more is believed.
+ */
+static double
+haste_of(const struct spw_explorer *e, const struct spw_costs *costs)
+{
+	double haste = LEAST_HASTE, least = SPW_QUANTUM;
+
+	for (unsigned i = 1; i < e->ways->n; i++)
+		if (e->took[i] > 0) {
+			haste = SPW_MAX(haste, 1e-6 / (e->took[i] *
+						       e->ways->speed[i]));
+			least = SPW_MIN(least, costs->stored[i]);
+		}
+	return SPW_MIN(haste, SPW_QUANTUM / least);
+}
+
+double
+spw_explore_least(const struct spw_explorer *e, const struct spw_costs *costs,
+		  unsigned way)
+{
+	return 1e-6 / (e->ways->speed[way] * SPEED_SLACK *
+		       haste_of(e, costs));
 }

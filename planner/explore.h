@@ -15,8 +15,11 @@
  *	and all of it takes no more than a hundredth or so of the time that
  *	64 MiB of the stream are expected to take.
  *
- * One trial decides much, so that one which took longer than it should, by
- * those before it, is made again.
+ * One trial decides much, and the first run of a codec on a sample may take
+ * several times what it should: caches do not know its code and tables, or
+ * something else came in between.  So it is made again where it decides: if the
+ * way is not the best by what it took, and would be at a part of that; if it
+ * rules out slower levels of the codec; if it took longer than such a level.
  *
  * This happens when the first data of a class comes along; what there was no
  * time for, later.  Where a stream is of several classes that differ in little,
@@ -26,7 +29,9 @@
  * class start from what was learned, if a sample of them is as usual there.
  * Later on, the second best, if it has a chance, is tried on a block beside
  * the best after 4 blocks of a stream, after 12 more, 36 more, ...; of what is
- * the same all over it gets the block itself.  Where a plan costs half as much
+ * the same all over it gets the block itself.  It begins anew with 4 when
+ * another way comes to be the best.  Where that is raw, nothing else shows what
+ * others take by now, so they are tried sooner and on less of a chance.  Where a plan costs half as much
  * again as when ways were ruled out, since tiers are slower than they seemed,
  * those that could win now are tried.
  *
@@ -64,10 +69,10 @@ struct spw_explored {			/* data that is to be placed */
 void spw_explore_renew(struct spw_explorer *e);
 
 /* Tries what is due; the predictor learns from it.  True: it did.  *ret_rest:
- * the best way, if this data is better left to the next one, to see what that
- * takes now; 0: it is not.
+ * ways, a bit each, if this data is better left to the next one, to see what
+ * that takes now; 0: it is not.
  */
 bool spw_explore(struct spw_explorer *e, const struct spw_explored *x,
-		 unsigned *ret_rest);
+		 uint64_t *ret_rest);
 
 #endif

@@ -307,7 +307,7 @@ cut(struct cell *cell, int k, float expected, float x)
 
 	if (side > 0 && cell->n[k] > 0 && cell->n[k] < FEW)
 		limit = SPW_MIN(limit, FEW_LIMIT);
-	else if (side < 0 && cell->guessed && cell->n[k] < FEW)
+	else if (side < 0 && cell->n[k] < FEW)
 		limit = FIRST_LIMIT;
 
 	if (k == STORED || fabsf(off) <= limit) {
@@ -323,11 +323,13 @@ cut(struct cell *cell, int k, float expected, float x)
 	return x;
 }
 
-/* off: from what was expected, before it was cut. */
+/* past: blocks that the mean counts for; off: from what was expected, before it
+ * was cut.
+ */
 static void
-average(struct cell *cell, int k, float x, float off, float w, float most)
+average_in(struct cell *cell, int k, float x, float off, float w, float past)
 {
-	float gain = w / (SPW_MIN(cell->n[k], most) + w);
+	float gain = w / (past + w);
 	float far = 2 * OFF_LIMIT * cell->off[k];
 
 	if (cell->n[k] <= 0) {
@@ -340,6 +342,12 @@ average(struct cell *cell, int k, float x, float off, float w, float most)
 		cell->off[k] = SPW_MAX(cell->off[k], LEAST_OFF);
 	}
 	cell->n[k] = SPW_MIN(cell->n[k] + w, MOST_SEEN);
+}
+
+static void
+average(struct cell *cell, int k, float x, float off, float w, float most)
+{
+	average_in(cell, k, x, off, w, SPW_MIN(cell->n[k], most));
 }
 
 /* A class of which samples are all that was seen forgets what was made of them
@@ -460,6 +468,22 @@ drift(const struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	move_drift(&st->by_filter[p->choice[c].filter % FILTERS][k], to, w);
 }
 
+/* Blocks that what was seen so far counts for.  Time is lost to others, never
+ * won: of the first ones that which took less tells more than those before, and
+ * that which took more tells little.
+ */
+static float
+past_of(const struct cell *cell, int k, float x, float w)
+{
+	float n = cell->n[k];
+
+	if (k == STORED || n >= memory[k])
+		return SPW_MIN(n, memory[k]);
+	if (x < cell->mean[k])
+		return SPW_MIN(n, n < FEW ? w / 8 : w);
+	return SPW_MAX(n, FEW);
+}
+
 /* The first samples of a class are all that is known of it. */
 static void
 learn_first(struct spw_predictor *p, struct stream *st, unsigned c, int k,
@@ -472,7 +496,7 @@ learn_first(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 		note_guess(&p->class[st->class].cell[c], k);
 		tell_class(p, st, c, k, guess, w);
 	}
-	average(cell, k, guess, 0, w, memory[k]);
+	average_in(cell, k, guess, 0, w, past_of(cell, k, guess, w));
 	cell->alone |= (uint8_t)(1u << k);
 }
 
@@ -484,7 +508,9 @@ static void
 learn_further(const struct spw_predictor *p, struct stream *st, unsigned c,
 	      int k, float guess, float prior, float w)
 {
-	average(&st->cell[c], k, guess, 0, w, memory[k]);
+	struct cell *cell = &st->cell[c];
+
+	average_in(cell, k, guess, 0, w, past_of(cell, k, guess, w));
 	drift(p, st, c, k, guess - prior, w);
 }
 
@@ -506,6 +532,30 @@ note_sampler(struct class *class, const struct stream *st, unsigned c)
 		class->sampler[c] = 0;
 }
 
+/* Does the class know of nothing but samples of this stream, and does this one
+ * show that they took less time than it seemed?
+ */
+static bool
+is_correction(const struct class *class, const struct stream *st, unsigned c,
+	      int k, float x)
+{
+	return st->class && k != STORED && is_sampler(class, st, c) &&
+	       st->cell[c].alone >> k & 1 &&
+	       class->cell[c].sampled >> k & 1 && x < class->sample[c].mean[k];
+}
+
+static void
+correct(const struct spw_predictor *p, struct class *class, struct cell *cell,
+	unsigned c, int k, float x)
+{
+	struct news *news = &class->news[c];
+	float guess = guess_block(p, c, k, x);
+
+	class->sample[c].mean[k] = x;
+	class->cell[c].mean[k] = cell->mean[k] = guess;
+	news->sum[k] = news->n[k] * guess;
+}
+
 static void
 learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	     float x)
@@ -519,6 +569,10 @@ learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 
 	if (!(cell->sampled >> k & 1) && cell->n[k] > 0)
 		return;			/* blocks have told more */
+	if (is_correction(class, st, c, k, x)) {
+		correct(p, class, cell, c, k, x);
+		return;
+	}
 	if (k == STORED)
 		rebase(st, cell);
 	cell->sampled |= (uint8_t)(1u << k);
@@ -549,19 +603,6 @@ move_tide(struct stream *st, struct cell *cell, float before)
 	cell->tide = st->tide;
 }
 
-/* Blocks that what was seen so far counts for.  Time is lost to others, never
- * won: one of the first that took less tells more than those before.
- */
-static float
-span(const struct cell *cell, int k, float x, float w)
-{
-	bool is_less = k != STORED && cell->n[k] < memory[k] && x < cell->mean[k];
-
-	if (is_less && cell->guessed && cell->n[k] < FEW)
-		return w / 8;		/* nearly all */
-	return is_less ? w : memory[k];
-}
-
 static void
 learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	    float x, float w)
@@ -585,7 +626,8 @@ learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 		drift(p, st, c, k, kept - prior, w);
 	forget_guesses(&p->class[st->class], c, k);
 	tell_class(p, st, c, k, kept, w);
-	average(cell, k, kept, x - expected, w, span(cell, k, kept, w));
+	average_in(cell, k, kept, x - expected, w,
+		   past_of(cell, k, kept, w));
 	if (k == STORED)
 		move_tide(st, cell, before);
 }

@@ -11,6 +11,14 @@
 /* Trials so far, and the one of them that is held up by something else. */
 extern unsigned made_trials, made_slow;
 
+/* How many times as long as usual codecs take here, and the seconds until caches
+ * know one again, for which something else ran since.
+ */
+extern struct made_machine { double pace, cold; } made_machine;
+
+/* Something else ran. */
+void made_cool(void);
+
 /* Seconds to pack n bytes, at most SPW_TRIAL_MAX. */
 double made_time(const struct spw_object_pack *pack, double n, double stored);
 

@@ -277,10 +277,10 @@ test_stream(void)
 	spw_predict_learn(p, &s, 5, &o);
 	CHECK(spw_predict_costs(p, &s) == costs && costs->version != version);
 	CHECK(costs->stored[9] < 0.8 * before);
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 200; i++)
 		spw_predict_learn(p, &s, 5, &o);
 	version = costs->version;
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 1000; i++)
 		spw_predict_learn(p, &s, 5, &o);
 	CHECK(costs->version == version);
 	CHECK(spw_predict_evidence(p, &s, 5) > 10);
