@@ -223,6 +223,16 @@ grep -q '/open: .* somebody needs it there' err || fail "$(cat err)"
 same_bytes open "$scratch/data"
 nothing_left
 
+# A link that is named leads to it.
+spilled_flags=(--at-exit keep --job keep --tiers "$tiers")
+spilled dd if="$scratch/data" of=linked bs=100000 status=none 2>err
+ln -s linked link
+"$spillway" stage out link >out
+grep -q 'brought home 1 file' out || fail "link: $(cat out)"
+same_bytes linked "$scratch/data"
+nothing_left
+rm link linked
+
 # With the bare preload, it is the agent that keeps them.
 LD_PRELOAD=$preload SPILLWAY_AT_EXIT=keep SPILLWAY_JOB=bare \
 	SPILLWAY_TIERS=$tiers SPILLWAY_INCLUDE=$PWD \

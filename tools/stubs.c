@@ -15,21 +15,19 @@ struct finder {
 	void *arg;
 };
 
+/* Takes the path. */
 static int
-add(struct spw_stubs *s, const char *path, const struct spw_stub *stub)
+add(struct spw_stubs *s, char *path, const struct spw_stub *stub)
 {
 	struct spw_stub_found *more = realloc(s->list,
 					      (s->n + 1) * sizeof(*more));
 
-	if (!more)
+	if (!more) {
+		free(path);
 		return -ENOMEM;
+	}
 	s->list = more;
-	more += s->n;
-	*more = (struct spw_stub_found){ .stub = *stub };
-	more->path = realpath(path, NULL);
-	if (!more->path)
-		return -ENOMEM;
-	s->n++;
+	more[s->n++] = (struct spw_stub_found){ .stub = *stub, .path = path };
 	return 0;
 }
 
@@ -50,12 +48,14 @@ look(void *arg, const char *path)
 {
 	struct finder *f = arg;
 	struct spw_stub stub;
-	int fd = spw_stub_open(path, &stub);
+	char *real = realpath(path, NULL);	/* a link may have been named */
+	int fd = real ? spw_stub_open(real, &stub) : -errno;
 
 	if (fd >= 0) {
 		close(fd);
-		return add(f->stubs, path, &stub);
+		return add(f->stubs, real, &stub);
 	}
+	free(real);
 	if (fd == -EINVAL || fd == -ESTALE)
 		complain(f, path, fd);
 	return 0;
