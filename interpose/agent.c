@@ -709,6 +709,18 @@ ends_with_us(const struct spw_map *map)
 		spw_pidns_may_end());
 }
 
+/* The child of a vfork has the parent's memory, and the parent lives on. */
+static struct spw_proc *
+own_entry(void)
+{
+	struct spw_proc *p;
+
+	if (!atomic_load(&spw_front.attached))
+		return NULL;
+	p = &spw_front.map.procs[spw_front.proc];
+	return atomic_load(&p->pid) == (uint32_t)spw_sys_getpid() ? p : NULL;
+}
+
 /* What we leave behind should have a drainer, if ours died unnoticed. One
  * that ends with the process brings everything home first. */
 void
@@ -718,6 +730,8 @@ spw_agent_finish(void)
 
 	if (!atomic_load(&spw_front.attached))
 		return;
+	if (own_entry())
+		spw_fdtab_secure_all();
 	if ((is_dirty(&spw_front.map) && spw_agent_need(&spw_front.map) < 0) ||
 	    ends_with_us(&spw_front.map))
 		(void)spw_settle_all();
@@ -751,18 +765,6 @@ end(void)
 		stop = atomic_load(&drainer.stop);
 	if (stop)
 		stop(TIERS_MS);
-}
-
-/* The child of a vfork has the parent's memory, and the parent lives on. */
-static struct spw_proc *
-own_entry(void)
-{
-	struct spw_proc *p;
-
-	if (!atomic_load(&spw_front.attached))
-		return NULL;
-	p = &spw_front.map.procs[spw_front.proc];
-	return atomic_load(&p->pid) == (uint32_t)spw_sys_getpid() ? p : NULL;
 }
 
 void

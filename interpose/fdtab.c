@@ -624,6 +624,14 @@ secure(int fd)
 		wait_until_secured(me, &me->map->ofds[ofd - 1], fd);
 }
 
+void
+spw_fdtab_secure_all(void)
+{
+	for (int fd = spw_process_next_fd(0); fd >= 0;
+	     fd = spw_process_next_fd(fd + 1))
+		secure(fd);
+}
+
 /* Other threads that are in a call about it, bounded, since one may have left
  * that by a jump. */
 static void

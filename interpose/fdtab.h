@@ -73,6 +73,8 @@ int spw_open_how(int dir, const char *path, const struct open_how *how,
 /* Before the kernel closes or reuses the number. Returns the positive errno
  * of a write-back error that close should report, or 0. */
 int spw_fdtab_closing(int fd);
+/* The same wait for the drainer where the process ends with files open. */
+void spw_fdtab_secure_all(void);
 void spw_fdtab_closing_range(unsigned first, unsigned last);
 
 /* After the kernel made `to`, which was free, a copy of `from`. */

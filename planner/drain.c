@@ -603,7 +603,7 @@ count_files(const struct spw_map *map, struct spw_drain_left *left)
 
 		if (!(atomic_load(&map->owners[SPW_POOL_FILES][i]) &
 		      SPW_IN_USE) || !spw_file_is_unsettled(f) ||
-		    atomic_load(&f->keep) == SPW_KEEP_STUB)
+		    !is_missing(f))
 			continue;
 		left->files++;
 		if (atomic_load(&f->err))

@@ -488,6 +488,7 @@ tests_scripts = \
 	tests/twin-cut-dead.sh \
 	tests/twin-denied.sh \
 	tests/twin-emptied.sh \
+	tests/twin-end-open.sh \
 	tests/twin-end-together.sh \
 	tests/twin-exec-thread.sh \
 	tests/twin-exec.sh \

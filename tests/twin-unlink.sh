@@ -47,3 +47,18 @@ for how in 'rm f' 'mv f g; >h; mv h g'; do
 	counter_above syncs_down 0
 	[ -z "$(ls "$scratch/tier")" ] || fail "$how: the tier still has it"
 done
+
+# Nor does a dead job count it among what is not home.
+SPILLWAY_INCLUDE=$PWD SPILLWAY_DRAINER=thread SPILLWAY_DRAIN_DELAY=60s \
+	LD_PRELOAD=$preload python3 -c '
+import os
+for name in "kept", "removed":
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT)
+    os.write(fd, b"x" * 5000)
+os.unlink("removed")
+os.kill(os.getpid(), 9)' 2>err || [ $? = 137 ] || fail "$(cat err)"
+"$spillway" status --json >out
+grep -Eq '"files_not_home": *1[^0-9]' out || fail "status: $(cat out)"
+"$spillway" recover -y >out || fail "recover: $(cat out)"
+grep -q 'recovered 1 file,' out || fail "recover: $(cat out)"
+[ "$(wc -c <kept)" = 5000 ] || fail "recover brought nothing home"
