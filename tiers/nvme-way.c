@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nvme-way.c -- past the page cache or through it: what the disk does faster */
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,22 +13,28 @@
  * Most disks are faster past the page cache, and memory is the program's. Some
  * file systems are not: they copy all the same, or ask a server each time. The
  * first file of a log is allocated and has no head yet; some of it is written
- * with zeros, which change nothing, half of that each way, until it is safe;
- * and then a little of that again, as for fsync, with a sync each time.
- * Through the cache must be better by a quarter at one of them to be worth the
- * memory, and not worse at the other.
+ * with zeros, which change nothing, each way in turn, until it is safe; and
+ * then a little of that again, as for fsync, with a sync each time.
+ *
+ * Others keep disk and processor busy as well, for longer than one turn, and a
+ * sync that waits for what they have written takes as long as many. So each turn
+ * is judged by itself, and they are counted. Through the cache must be better by
+ * a quarter in most of them, of large writes or of small ones, to be worth the
+ * memory, and not worse in half of those of the others.
  */
 enum {
 	PIECE = 256 << 10,
+	TURN = 2 * PIECE,
 	MOST = 2 << 20,			/* bytes each way */
 	ROUND = 32 << 10,
-	ROUNDS = 8,
-	NS_MOST = 30000000,		/* of writing, each way, and of rounds */
+	ROUNDS = 16,
+	TELLING = 4,			/* fewer tell nothing */
+	NS_MOST = 30000000,		/* of large ones, and of small ones */
 };
 
-struct cost {
-	int64_t piece, round;		/* ns, or a negative errno */
-	uint64_t written;		/* bytes */
+struct turns {				/* ns */
+	int64_t past[ROUNDS], through[ROUNDS];
+	int n;
 };
 
 static int64_t
@@ -39,34 +44,6 @@ now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return spw_nanoseconds(&t);
-}
-
-/* For the first sync, others' writes may have to be waited for. */
-static int64_t
-time_writes(int fd, const void *zeros, uint64_t at, uint64_t n,
-	    uint64_t *ret_done)
-{
-	uint64_t done = 0;
-	int64_t since;
-	int r = spw_share_fdatasync(fd);
-
-	since = now_ns();
-	while (r == 0 && done < n && now_ns() - since < NS_MOST) {
-		r = spw_share_write(fd, zeros, PIECE, at + done);
-		done += PIECE;
-	}
-	if (r == 0)
-		r = spw_share_fdatasync(fd);
-	*ret_done = r < 0 ? 0 : done;
-	return r < 0 ? r : (now_ns() - since) / (int64_t)(done / PIECE);
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
 }
 
 static int
@@ -81,61 +58,69 @@ set_direct(int fd, bool direct)
 }
 
 static int64_t
-time_round(int fd, bool direct, const void *zeros, uint64_t at)
+time_writes(int fd, bool direct, const void *zeros, uint64_t at, uint64_t n)
 {
 	int r = set_direct(fd, direct);
 	int64_t since = now_ns();
+	uint64_t done;
 
-	if (r == 0)
-		r = spw_share_write(fd, zeros, ROUND, at);
+	for (done = 0; r == 0 && done < n; done += SPW_MIN(n, (uint64_t)PIECE))
+		r = spw_share_write(fd, zeros, SPW_MIN(n, (uint64_t)PIECE),
+				    at + done);
 	if (r == 0)
 		r = spw_share_fdatasync(fd);
 	return r < 0 ? r : now_ns() - since;
 }
 
-/* The middle one: a sync that waits for what others have written, or for a
- * journal, takes as long as all the rest. */
-static int64_t
-middle(int64_t *took, int n)
+/* n bytes each way, at most so often, and that much further on each time. */
+static void
+take_turns(int fd, const void *zeros, uint64_t n, int most, uint64_t further,
+	   struct turns *ret)
 {
-	qsort(took, (size_t)n, sizeof(*took), compare);
-	return took[(n - 1) / 2];
+	int64_t since = now_ns();
+	uint64_t at = SPW_LOG_HEAD;
+
+	for (ret->n = 0; ret->n < most && now_ns() - since < NS_MOST;
+	     at += further) {
+		int64_t past = time_writes(fd, true, zeros, at, n);
+		int64_t through = time_writes(fd, false, zeros, at + n, n);
+
+		if (past < 0 || through < 0)
+			return;
+		ret->past[ret->n] = past;
+		ret->through[ret->n++] = through;
+	}
 }
 
-/* In turns: others may keep the disk busy for as long as one way takes. */
-static void
-time_rounds(int fd, const void *zeros, uint64_t each, struct cost *direct,
-	    struct cost *buffered)
+/* In how many turns the cache took so many quarters of the time, or less. */
+static int
+count_within(const struct turns *t, int quarters)
 {
-	int64_t past[ROUNDS], through[ROUNDS], since = now_ns();
-	int n = 0;
+	int n = 0, i;
 
-	do {
-		past[n] = time_round(fd, true, zeros, SPW_LOG_HEAD);
-		through[n] = time_round(fd, false, zeros, SPW_LOG_HEAD + each);
-		if (past[n] < 0 || through[n] < 0)
-			return;
-	} while (++n < ROUNDS && now_ns() - since < NS_MOST);
-	direct->round = middle(past, n);
-	buffered->round = middle(through, n);
+	for (i = 0; i < t->n; i++)
+		n += t->through[i] <= t->past[i] / 4 * quarters;
+	return n;
 }
 
 static bool
-is_worth_it(const struct cost *buffered, const struct cost *direct)
+is_no_worse(const struct turns *t)
 {
-	if (buffered->round < 0)	/* or it cannot be told */
-		return false;
-	return buffered->piece <= direct->piece &&
-	       buffered->round <= direct->round &&
-	       (buffered->piece <= direct->piece - direct->piece / 4 ||
-		buffered->round <= direct->round - direct->round / 4);
+	return t->n && 2 * count_within(t, 4) >= t->n;
+}
+
+static bool
+is_better(const struct turns *t)
+{
+	return t->n >= TELLING && 4 * count_within(t, 3) >= 3 * t->n;
 }
 
 void
 spw_nvme_measure(struct spw_nvme *t, struct spw_log *log)
 {
 	uint64_t each = (log->size - SPW_LOG_HEAD) / 2 / PIECE * PIECE;
-	struct cost direct = { -EIO, -EIO, 0 }, buffered = direct;
+	uint64_t turn = SPW_MIN(each, (uint64_t)TURN);
+	struct turns large, small;
 	void *zeros;
 
 	t->measured = true;
@@ -144,17 +129,13 @@ spw_nvme_measure(struct spw_nvme *t, struct spw_log *log)
 	if (!zeros)
 		return;
 	memset(zeros, 0, PIECE);
-	direct.piece = time_writes(log->fd, zeros, SPW_LOG_HEAD, each,
-				   &direct.written);
-	if (direct.piece >= 0 && set_direct(log->fd, false) == 0)
-		buffered.piece = time_writes(log->fd, zeros, SPW_LOG_HEAD + each,
-					     each, &buffered.written);
-	if (buffered.piece >= 0)
-		time_rounds(log->fd, zeros, each, &direct, &buffered);
-	log->dense = SPW_LOG_HEAD + direct.written;
-	if (direct.written == each)
-		log->dense += buffered.written;
-	t->direct = !is_worth_it(&buffered, &direct);
+	/* What others have written may have to be waited for. */
+	(void)spw_share_fdatasync(log->fd);
+	take_turns(log->fd, zeros, turn, (int)(each / turn), 2 * turn, &large);
+	take_turns(log->fd, zeros, ROUND, ROUNDS, 0, &small);
+	log->dense = SPW_LOG_HEAD + 2 * turn * (uint64_t)large.n;
+	t->direct = !is_no_worse(&large) || !is_no_worse(&small) ||
+		    !(is_better(&large) || is_better(&small));
 	(void)set_direct(log->fd, t->direct);
 	free(zeros);
 }
