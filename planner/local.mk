@@ -83,6 +83,9 @@ planner_sources = \
 	planner/replay.c \
 	planner/replay.h \
 	planner/runs.c \
+	planner/seed-file.h \
+	planner/seed-queue.c \
+	planner/seed-queue.h \
 	planner/seed.c \
 	planner/seed.h \
 	planner/slopes.c \

@@ -2,6 +2,8 @@
 /* seed.c -- loads the seed, and saves to it beside others who do */
 
 #include "planner/seed.h"
+#include "planner/seed-file.h"
+#include "planner/seed-queue.h"
 #include "shm/util.h"
 
 #include <errno.h>
@@ -135,12 +137,8 @@ spw_seed_settle(struct spw_seed *seed)
 		seed->at[i].weight = SPW_MIN(seed->at[i].weight, WEIGHT_MAX);
 }
 
-/* All of a file with a NUL behind it, for free().  -ENOENT if there is none;
- * a FIFO, a device or a directory is -EINVAL, and nobody waits for it; one that
- * is too large is -EFBIG.
- */
-static int
-read_file(const char *path, char **ret_text, size_t *ret_n)
+int
+spw_seed_file_read(const char *path, char **ret_text, size_t *ret_n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	size_t n = 0;
@@ -189,7 +187,7 @@ read_seed(const char *path, struct spw_seed *ret, char **ret_text,
 
 	*ret = (struct spw_seed){ .n = 0 };
 	*ret_text = NULL;
-	r = read_file(path, &text, &n);
+	r = spw_seed_file_read(path, &text, &n);
 	if (r == -ENOENT)
 		return 0;
 	if (r == -EFBIG) {
@@ -221,8 +219,8 @@ spw_seed_is_ours(const struct spw_seed *seed)
 	return !strcmp(cpu, seed->cpu) && cores == seed->cores;
 }
 
-static void
-drop_speeds(struct spw_seed *seed)
+void
+spw_seed_drop_speeds(struct spw_seed *seed)
 {
 	for (size_t i = 0; i < seed->n; i++)
 		seed->at[i].pack = seed->at[i].unpack = 0;
@@ -245,7 +243,7 @@ spw_seed_load(struct spw_predictor *p, const char *path,
 		(void)say(ret_note, 0, "seed %s is of another machine (%.60s, "
 			  "%u cores); its speeds are not used", path,
 			  seed.cpu[0] ? seed.cpu : "unknown", seed.cores);
-		drop_speeds(&seed);
+		spw_seed_drop_speeds(&seed);
 	}
 	/* What the pool does not have stays in the file. */
 	for (size_t i = 0; i < seed.n; i++)
@@ -258,20 +256,23 @@ spw_seed_load(struct spw_predictor *p, const char *path,
  * setting.  What cannot be made shows when the file is opened.
  */
 static void
-make_directories(char *path)
+make_directories(const char *path)
 {
+	char dir[PATH_MAX];
+
 	if (*path != '/')
 		return;
-	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		(void)mkdir(path, 0700);	/* there already is fine */
-		*p = '/';
+	for (const char *p = path + 1; (p = strchr(p, '/')); p++) {
+		(void)snprintf(dir, sizeof(dir), "%.*s", (int)(p - path), path);
+		(void)mkdir(dir, 0700);		/* there already is fine */
 	}
 }
 
-/* The lock is of the open file: the kernel drops it with the process. */
+/* The lock is of the open file: the kernel drops it with the process.
+ * -EALREADY: what waits in `own`, if it does, was added by somebody else.
+ */
 static int
-lock_beside(const char *path)
+lock_beside(const char *path, const char *own)
 {
 	const struct timespec nap = { .tv_nsec = 10000000 };
 	struct flock lock = { .l_type = F_WRLCK };
@@ -281,7 +282,6 @@ lock_beside(const char *path)
 	n = snprintf(name, sizeof(name), "%s.lock", path);
 	if (n < 0 || (size_t)n >= sizeof(name))
 		return -ENAMETOOLONG;
-	make_directories(name);
 	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
@@ -290,6 +290,10 @@ lock_beside(const char *path)
 			return fd;
 		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
 			break;
+		if (own[0] && access(own, F_OK)) {
+			close(fd);
+			return -EALREADY;
+		}
 		nanosleep(&nap, NULL);
 	}
 	n = -errno;
@@ -297,8 +301,8 @@ lock_beside(const char *path)
 	return n;
 }
 
-static int
-write_all(int fd, const char *text, size_t n)
+int
+spw_seed_file_write(int fd, const char *text, size_t n)
 {
 	while (n) {
 		ssize_t put = write(fd, text, n);
@@ -308,7 +312,7 @@ write_all(int fd, const char *text, size_t n)
 		text += put;
 		n -= (size_t)put;
 	}
-	return fsync(fd) < 0 ? -errno : 0;
+	return 0;
 }
 
 /* As the file that is there: who could read it still can, and it is still the
@@ -345,7 +349,9 @@ replace(const char *path, const char *text)
 		return -errno;
 	r = make_like(fd, path);
 	if (!r)
-		r = write_all(fd, text, strlen(text));
+		r = spw_seed_file_write(fd, text, strlen(text));
+	if (!r && fsync(fd) < 0)
+		r = -errno;
 	if (close(fd) < 0 && !r)
 		r = -errno;
 	if (!r && rename(name, path) < 0)
@@ -374,8 +380,8 @@ spw_seed_collect(struct spw_predictor *p, struct spw_seed *into)
 	return r;
 }
 
-static int
-add_all(struct spw_seed *seed, const struct spw_seed *more)
+int
+spw_seed_add_all(struct spw_seed *seed, const struct spw_seed *more)
 {
 	int r = 0;
 
@@ -432,9 +438,9 @@ merge_and_write(const struct spw_seed *more, const char *path,
 	if (r < 0)
 		keep_damaged(path);
 	if (!spw_seed_is_ours(&seed))
-		drop_speeds(&seed);
+		spw_seed_drop_speeds(&seed);
 	spw_seed_machine(seed.cpu, &seed.cores);
-	r = add_all(&seed, more);
+	r = spw_seed_add_all(&seed, more);
 	spw_seed_settle(&seed);
 	thin(&seed);
 	if (!r)
@@ -487,19 +493,71 @@ follow(const char *path, char ret[PATH_MAX])
 	return r ? r : -ELOOP;
 }
 
+/* No device, nor a directory; not there yet is fine. */
+static int
+check_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !S_ISREG(st.st_mode) ? -EINVAL : 0;
+}
+
+/* Under the lock.  own: where `more` waits, "" if it does not.  Somebody else
+ * may have added that.
+ */
+static int
+add_waiting(const struct spw_seed *more, const char *path, const char *own,
+	    const struct spw_seed_profile *profile, struct spw_seed_note *note)
+{
+	struct spw_seed all = { .n = 0 };
+	struct spw_seed_queue queue = { .n = 0 };
+	int r = spw_seed_queue_take(path, &all, &queue);
+
+	if (!r && !own[0])
+		r = spw_seed_add_all(&all, more);
+	if (!r && (all.n || profile || !own[0]))
+		r = merge_and_write(&all, path, profile, note);
+	spw_seed_queue_drop(&queue, r < 0);
+	spw_seed_clear(&all);
+	return r;
+}
+
+/* Without a profile, what waits is as good as saved. */
+static int
+add(const struct spw_seed *more, const char *path,
+    const struct spw_seed_profile *profile, struct spw_seed_note *note,
+    int *ret_lock)
+{
+	char own[PATH_MAX] = "";
+	int lock, r;
+
+	make_directories(path);
+	if (more->n && spw_seed_queue_put(path, more, own) < 0)
+		own[0] = '\0';
+	lock = *ret_lock = lock_beside(path, own);
+	if (lock == -EALREADY || (lock == -EAGAIN && own[0] && !profile))
+		return *ret_lock = 0;
+	r = lock < 0 ? lock : add_waiting(more, path, own, profile, note);
+	if (lock >= 0)
+		close(lock);
+	if (r < 0 && own[0])
+		(void)unlink(own);	/* the caller has it still */
+	return r;
+}
+
 static int
 save(const struct spw_seed *more, const char *path,
      const struct spw_seed_profile *profile, struct spw_seed_note *ret_note)
 {
 	char real[PATH_MAX];
-	int lock, r;
+	int lock = 0, r;
 
 	ret_note->text[0] = '\0';
 	r = follow(path, real);
-	lock = r < 0 ? r : lock_beside(real);
-	r = lock < 0 ? lock : merge_and_write(more, real, profile, ret_note);
-	if (lock >= 0)
-		close(lock);
+	if (!r)
+		r = check_file(real);
+	if (!r)
+		r = add(more, real, profile, ret_note, &lock);
 	if (r < 0 && !ret_note->text[0])
 		(void)say(ret_note, r, "seed %s was not saved: %s", path,
 			  lock == -EAGAIN ? "others keep its lock"
@@ -547,7 +605,7 @@ spw_seed_tiers(const char *path, struct spw_seed_tier *tiers, unsigned n)
 
 	for (unsigned i = 0; i < n; i++)
 		tiers[i].write = 0;
-	if (!read_file(path, &text, &len))
+	if (!spw_seed_file_read(path, &text, &len))
 		spw_seed_find_tiers(text, tiers, n);
 	free(text);
 }

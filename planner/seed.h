@@ -22,9 +22,10 @@
  * with speeds in bytes a second, left out where they are not known.  The last
  * three come from `spillway profile`.  Other members are kept as they are.
  *
- * Any number of processes may save to one file: each takes the lock PATH.lock,
- * reads what is there, adds what it learned, weight by weight, and puts the
- * result in its place by rename.
+ * Any number of processes may save to one file: each leaves what it learned
+ * beside it, see seed-queue.h, and takes the lock PATH.lock; who has that reads
+ * what is there, adds all that waits, weight by weight, and puts the result in
+ * its place by rename.
  */
 
 #ifndef SPW_PLANNER_SEED_H
@@ -96,7 +97,7 @@ int spw_seed_load(struct spw_predictor *p, const char *path,
 /* Add to the file what the predictor learned since the last time; of an
  * absolute path the directories are made.  0, or a negative errno with a note;
  * what was learned waits for the next save then.  Waits at most some seconds
- * for others that save.
+ * for others that save; a process that ends meanwhile loses nothing.
  */
 int spw_seed_save(struct spw_predictor *p, const char *path,
 		  struct spw_seed_note *ret_note);

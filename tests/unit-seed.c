@@ -443,6 +443,56 @@ test_together(void)
 	spw_seed_clear(&seed);
 }
 
+static int
+hold_lock(void)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	int fd = open(FILE_NAME ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0 && !fcntl(fd, F_OFD_SETLK, &lock));
+	return fd;
+}
+
+/* While others keep the lock many save and are not given the time to wait: one
+ * that comes later saves what they learned, and they leave nothing.
+ */
+static void
+test_no_time(void)
+{
+	enum { CHILDREN = 16 };
+	const struct timespec nap = { .tv_nsec = 300000000 };
+	struct spw_predictor *p = fresh();
+	const char *reason, *text;
+	struct spw_seed seed;
+	pid_t pid[CHILDREN];
+	int lock = hold_lock();
+
+	(void)unlink(FILE_NAME);
+	for (uint32_t k = 0; k < CHILDREN; k++) {
+		pid[k] = fork();
+		if (pid[k])
+			continue;
+		learn(p, 1, k, 1);
+		save(p, 0);
+		_exit(0);
+	}
+	nanosleep(&nap, NULL);
+	for (uint32_t k = 0; k < CHILDREN; k++)
+		CHECK(!kill(pid[k], SIGKILL) &&
+		      waitpid(pid[k], NULL, 0) == pid[k]);
+	close(lock);
+	put_file(FILE_NAME ".abcdef.more", "{", 1);	/* of no use */
+	learn(p, 1, 50, 1);
+	save(p, 0);
+	text = get_file(FILE_NAME);
+	CHECK(!spw_seed_parse(text, strlen(text), &seed, &reason));
+	for (uint32_t k = 0; k < CHILDREN; k++)
+		CHECK(is_near(weight_of(&seed, k), 1));
+	CHECK(is_near(weight_of(&seed, 50), 1));
+	spw_seed_clear(&seed);
+	spw_predict_free(p);
+}
+
 /* Whoever is killed while saving leaves a good file, and no lock. */
 static void
 test_killed(void)
@@ -491,6 +541,7 @@ main(void)
 	test_tiers();
 	test_large();
 	test_together();
+	test_no_time();
 	test_killed();
 	for (size_t i = 0; i < ARRAY_LEN(left); i++)
 		CHECK(!unlink(left[i]));
