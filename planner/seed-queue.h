@@ -25,8 +25,8 @@ struct spw_seed_queue {
 int spw_seed_queue_put(const char *path, const struct spw_seed *more,
 		       char name[PATH_MAX]);
 
-/* Under the lock of the seed: all that waits, into one.  drop then removes what was taken, or with `keep`
- * only forgets it.
+/* Under the lock of the seed: all that waits, into one.  drop then removes what
+ * was taken, or with `keep` only forgets it.
  */
 int spw_seed_queue_take(const char *path, struct spw_seed *into,
 			struct spw_seed_queue *ret);
