@@ -107,9 +107,13 @@ own_start_time(uint32_t pid)
 	return start == SPW_PROC_UNREAD ? 0 : start;
 }
 
+/* -ESTALE: the segment was removed before our record was in it; -EAGAIN: there
+ * is no room for more records. */
 static int
 claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 {
+	int r;
+
 	do {
 		uint32_t ready = spw_seg_ready(map, SPW_POOL_PROCS);
 
@@ -131,8 +135,9 @@ claim_as(struct spw_map *map, uint32_t pid, uint32_t *ret_proc)
 			*ret_proc = i;
 			return 0;
 		}
-	} while (spw_seg_grow(map, SPW_POOL_PROCS) == 0);
-	return -EAGAIN;
+		r = spw_seg_grow(map, SPW_POOL_PROCS);
+	} while (r == 0);
+	return r == -ENOENT ? -ESTALE : r == -ENOSPC ? -EAGAIN : r;
 }
 
 int

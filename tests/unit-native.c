@@ -70,8 +70,10 @@ test_kinds(struct buffers *b)
 		c->fill(c, b->data, MOST, &seed);
 		n = round_trip(b, MOST);
 		printf("%-16s %5.1f %%\n", c->name, 100.0 * (double)n / MOST);
-		CHECK(c->want.kind != SPW_DATA_TEXT || n < MOST * 0.7);
-		CHECK(c->want.kind != SPW_DATA_ZERO || n < MOST / 50);
+		if (spw_codec_pool(1)) {	/* there is a library */
+			CHECK(c->want.kind != SPW_DATA_TEXT || n < MOST * 0.7);
+			CHECK(c->want.kind != SPW_DATA_ZERO || n < MOST / 50);
+		}
 		CHECK(n < MOST + 2048);
 	}
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unit-proc-reap.c -- the record of a child is never taken for a dead one's */
+/* unit-proc-reap.c -- the record of a child is never taken for a dead one's, and
+ * none is had of a segment that was removed */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +120,18 @@ reap_blindly(void)
 	check(setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
 }
 
+/* The table is full, and the segment has gone: another one is to be joined. */
+static void
+join_removed(void)
+{
+	uint32_t proc;
+	int r;
+
+	while ((r = spw_proc_claim(&map, &proc)) == 0)
+		;
+	check(r == -ESTALE, "not told that the segment was removed");
+}
+
 int
 main(void)
 {
@@ -135,6 +149,7 @@ main(void)
 	outlive_parent();
 	reap_blindly();
 	(void)unlink(map.path);
+	join_removed();
 	if (spw_seg_path(at, NULL, place, sizeof(place)) == 0)
 		(void)rmdir(place);
 	(void)rmdir(shm);
