@@ -341,6 +341,8 @@ is_empty(const struct spw_replay *r, uint32_t tier)
 bool
 spw_replay_is_doubtful(const struct spw_replay *r)
 {
+	if (r->unseen)
+		return true;
 	/* They are the last. */
 	for (size_t i = r->nobjects; i-- > 0;) {
 		const struct spw_replay_object *o = &r->objects[i];

@@ -70,6 +70,8 @@ struct spw_replay {
 	uint32_t kept;			/* files that are to stay here */
 	uint64_t kept_bytes;		/* theirs are not in bytes */
 	bool damaged;			/* some of it, at first sight */
+	bool unseen;			/* a tier could not be looked at: set
+					 * by who opened it, if so */
 	uint64_t search_left;		/* names, for files that moved away */
 	struct spw_packer *packer;
 	uint8_t *stored, *raw;
@@ -139,8 +141,8 @@ int spw_replay_sync(struct spw_replay *r, uint32_t tier);
 /* Which tier does not answer, for messages; false: all do. */
 bool spw_replay_stalls(const struct spw_replay *r, char *buf, size_t size);
 
-/* Something may be there again that cannot be read now, or is missing, and of
- * which nothing is known: it may be older than what is there. */
+/* Something may be there again that cannot be seen or read now, or is missing,
+ * and of which nothing is known: it may be older than what is there. */
 bool spw_replay_is_doubtful(const struct spw_replay *r);
 
 /* Whether anything is left in it that is not home. */

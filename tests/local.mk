@@ -447,6 +447,7 @@ tests_scripts = \
 	tests/recover-stall-open.sh \
 	tests/recover-stalled.sh \
 	tests/recover-tiers.sh \
+	tests/recover-unmounted.sh \
 	tests/recover-unread.sh \
 	tests/run-clock.sh \
 	tests/service-life.sh \

@@ -135,6 +135,7 @@ open_one(const struct spw_shares *shares, const struct spw_share_owner *o,
 		(void)spw_replay_close(r, false);
 		return SPW_EXIT_PARTLY;
 	}
+	r->unseen = shares->unreachable;
 	spw_replay_look_home(r);
 	all->needed += spw_replays_is_needed(r);
 	all->list[all->n++] = r;
@@ -452,19 +453,25 @@ static void
 explain_doubt(const struct spw_args *args, const struct spw_replay *r,
 	      const char *job)
 {
-	bool missing = false;
+	const char *hint = "when it can be read: spillway recover; to give it "
+			   "up: spillway clean --force";
+	const char *what = "what cannot be read";
+	char cause[128];
 
 	for (size_t i = 0; i < r->nobjects; i++)
-		missing |= r->objects[i].missing && !r->objects[i].gone;
-	spw_chosen_say(args, SPW_WARNING, SPW_W167, job, missing
-		       ? "all of its pieces stay, also those that are home: "
-		       "what is missing may belong between them"
-		       : "all of its pieces stay, also those that are home: "
-		       "what cannot be read may belong between them",
-		       missing ? "when it is back: spillway recover; to give "
-		       "it up: spillway fsck --repair"
-		       : "when it can be read: spillway recover; to give it "
-		       "up: spillway clean --force");
+		if (r->objects[i].missing && !r->objects[i].gone) {
+			what = "what is missing";
+			hint = "when it is back: spillway recover; to give it "
+			       "up: spillway fsck --repair";
+		}
+	if (r->unseen) {
+		what = "what is in the other tier";
+		hint = "when that is back, or with --tiers without it: "
+		       "spillway recover";
+	}
+	snprintf(cause, sizeof(cause), "all of its pieces stay, also those "
+		 "that are home: %s may belong between them", what);
+	spw_chosen_say(args, SPW_WARNING, SPW_W167, job, cause, hint);
 }
 
 static void
