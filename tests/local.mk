@@ -478,6 +478,7 @@ tests_scripts = \
 	tests/twin-exec.sh \
 	tests/twin-fake-clock.sh \
 	tests/twin-family-thread.sh \
+	tests/twin-fdinfo.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
 	tests/twin-file-table.sh \
