@@ -3,6 +3,7 @@
 #include "interpose/leave.h"
 
 #include "interpose/real.h"
+#include "shm/names.h"
 #include "shm/stamp.h"
 
 int
@@ -253,6 +254,36 @@ spw_let_go_of(uint64_t dev)
 		    (atomic_load(&f->handled) || spw_file_is_unsettled(f)))
 			let_go(me, i);
 	}
+}
+
+static bool
+is_removed(const struct spw_file *f)
+{
+	char path[SPW_FILE_PATH];
+
+	return atomic_load(&f->flags) & SPW_FILE_UNLINKED ||
+	       (!spw_name_copy(f, 0, path) && !spw_name_copy(f, 1, path));
+}
+
+bool
+spw_let_go_of_removed(uint64_t dev)
+{
+	struct spw_me *me = spw_front_look() ? spw_front_me() : NULL;
+	uint32_t n = count_files(me);
+	bool any = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct spw_file *f = &me->map->files[i];
+
+		if (!(atomic_load(&me->map->owners[SPW_POOL_FILES][i]) &
+		      SPW_IN_USE) || f->dev != dev ||
+		    atomic_load(&f->opens) || !atomic_load(&f->handled) ||
+		    !is_removed(f))
+			continue;
+		let_go(me, i);
+		any = true;
+	}
+	return any;
 }
 
 static bool

@@ -62,6 +62,10 @@ void spw_leave_open(enum spw_bypass why);
  * program has open there. */
 void spw_let_go_of(uint64_t dev);
 
+/* The same for what has no name any more and no program has open; false: there
+ * was nothing. */
+bool spw_let_go_of_removed(uint64_t dev);
+
 /* The record of the file at a path, if it is managed; SPW_NONE else. */
 uint32_t spw_lookup_path(int dirfd, const char *path, int at_flags);
 

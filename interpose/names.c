@@ -8,6 +8,8 @@
  * nor opener need not be written at all. The result is always the real
  * call's.
  */
+#include <errno.h>
+
 #include "interpose/changed.h"
 #include "interpose/deep.h"
 #include "interpose/leave.h"
@@ -332,6 +334,36 @@ struct removal {
 	const char *path;
 };
 
+/*
+ * NFS and FUSE keep what is removed while somebody has it open, which may be
+ * the drainer, under a name of their own in the same directory. They hear of
+ * its end a moment later.
+ */
+static int
+remove_again(const struct removal *c, int (*real)(const struct removal *))
+{
+	enum { TRIES = 20, PAUSE_US = 5000 };
+	int saved = errno, r = real(c);
+	struct stat st;
+
+	if (r == 0 || errno != ENOTEMPTY ||
+	    spw_sys_fstatat(c->dir, c->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return r;
+	if (!spw_let_go_of_removed(st.st_dev)) {
+		errno = ENOTEMPTY;
+		return r;
+	}
+	for (int i = 0; i < TRIES; i++) {
+		r = real(c);
+		if (r == 0)
+			errno = saved;
+		if (r == 0 || errno != ENOTEMPTY)
+			break;
+		spw_sys_sleep_us(PAUSE_US);
+	}
+	return r;
+}
+
 static int
 unlink_like(const struct removal *c, int (*real)(const struct removal *))
 {
@@ -344,11 +376,11 @@ unlink_like(const struct removal *c, int (*real)(const struct removal *))
 		return (int)spw_ret(-ENFILE);
 	if (!atomic_load(&spw_front.attached) ||
 	    spw_named_take(c->dir, c->path, false, &n) <= 0)
-		return real(c);
+		return remove_again(c, real);
 	me = spw_front_me();
 	if (me)
 		spw_named_leaving(me, &n);
-	r = real(c);
+	r = remove_again(c, real);
 	err = errno;
 	if (me && r == 0)
 		spw_named_left(me, &n);
@@ -371,6 +403,20 @@ unlink(const char *path)
 	struct removal c = { AT_FDCWD, 0, path };
 
 	return unlink_like(&c, real_unlink);
+}
+
+static int
+real_rmdir(const struct removal *c)
+{
+	return REAL(rmdir)(c->path);
+}
+
+SPW_WRAP int
+rmdir(const char *path)
+{
+	struct removal c = { AT_FDCWD, AT_REMOVEDIR, path };
+
+	return remove_again(&c, real_rmdir);
 }
 
 static int

@@ -120,6 +120,7 @@ names(long nr, const long *a, long *ret)
 	case SYS_rename: *ret = rename(P(0), P(1)); break;
 	case SYS_link: *ret = link(P(0), P(1)); break;
 	case SYS_unlink: *ret = unlink(P(0)); break;
+	case SYS_rmdir: *ret = rmdir(P(0)); break;
 #endif
 	case SYS_fstat: *ret = fstat(I(0), P(1)); break;
 	case SYS_newfstatat: *ret = fstatat(I(0), P(1), P(2), I(3)); break;

@@ -144,6 +144,23 @@ try(struct opening *o)
 		(void)really_open(o);
 }
 
+/* There the kernel shows the positions that it knows. */
+static void
+tell_positions(const char *path)
+{
+	struct spw_grip g;
+
+	if (strncmp(path, "/proc/", 6) != 0 || !strstr(path, "/fdinfo"))
+		return;
+	for (int fd = spw_process_next_fd(0); fd >= 0;
+	     fd = spw_process_next_fd(fd + 1))
+		if (spw_fdtab_grip(fd, &g) &&
+		    !(atomic_load(&g.ofd->flags) & SPW_OFD_STDOUT))
+			(void)spw_sys_lseek(fd, (int64_t)
+					    atomic_load(&g.ofd->pos),
+					    SEEK_SET);
+}
+
 static int
 open_it(struct opening *o)
 {
@@ -158,6 +175,8 @@ open_it(struct opening *o)
 		int saved = errno;
 		int r = spw_fdtab_opened(o->fd, o->flags);
 
+		if (o->path)		/* the kernel has read it */
+			tell_positions(o->path);
 		if (r < 0) {
 			spw_sys_close(o->fd);
 			o->fd = -1;

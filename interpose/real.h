@@ -36,7 +36,7 @@
 	R(stat) R(lstat) R(fstat) R(fstatat) R(statx) R(__xstat) R(__lxstat) \
 	R(__fxstat) R(__fxstatat) R(utime) R(utimes) R(lutimes) R(futimes) \
 	R(futimesat) R(futimens) R(utimensat) R(rename) R(renameat) \
-	R(renameat2) R(unlink) R(unlinkat) R(remove) R(link) R(linkat) \
+	R(renameat2) R(unlink) R(unlinkat) R(rmdir) R(remove) R(link) R(linkat) \
 	R(chmod) R(lchmod) R(fchmod) R(fchmodat) R(setxattr) R(lsetxattr) \
 	R(fsetxattr) R(chown) R(lchown) R(fchown) R(fchownat) R(removexattr) \
 	R(lremovexattr) R(fremovexattr) R(fts_read) R(fts_children) R(ftw) R(nftw) \

@@ -288,15 +288,20 @@ spw_home_sync_names(struct spw_drainer *d, uint32_t file)
 	return r == -EINVAL || r == -EOPNOTSUPP ? 0 : r;
 }
 
+/* Without a name it could not be had again. */
+static bool
+is_done_with(const struct spw_file *f)
+{
+	return !atomic_load(&f->opens) && !atomic_load(&f->nblocks);
+}
+
 /* Of execve, of a lease, or of umount, which asks when nothing is left. */
 static bool
 is_in_the_way(const struct spw_file *f, int fd)
 {
 	struct stat st;
 
-	if (atomic_load(&f->bypass) == SPW_BYPASS_LEASE)
-		return true;
-	if (!atomic_load(&f->opens) && !atomic_load(&f->nblocks))
+	if (atomic_load(&f->bypass) == SPW_BYPASS_LEASE || is_done_with(f))
 		return true;
 	return spw_sys_fstat(fd, &st) == 0 &&
 	       st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH);
@@ -307,10 +312,10 @@ spw_home_let_run(struct spw_drainer *d, uint32_t file)
 {
 	const struct spw_file *f = &d->map->files[file];
 	int fd = held_open(d, file);
+	bool nameless = atomic_load(&f->flags) & SPW_FILE_UNLINKED;
 
 	if (fd >= 0 && !spw_file_is_unsettled(f) &&
-	    !(atomic_load(&f->flags) & SPW_FILE_UNLINKED) &&
-	    is_in_the_way(f, fd))
+	    (nameless ? is_done_with(f) : is_in_the_way(f, fd)))
 		spw_home_close(d, file);
 }
 

@@ -495,6 +495,7 @@ tests_scripts = \
 	tests/twin-exec.sh \
 	tests/twin-fake-clock.sh \
 	tests/twin-family-thread.sh \
+	tests/twin-fdinfo.sh \
 	tests/twin-few-descriptors.sh \
 	tests/twin-file-limit.sh \
 	tests/twin-file-table.sh \
@@ -503,6 +504,7 @@ tests_scripts = \
 	tests/twin-fork-threads.sh \
 	tests/twin-fork.sh \
 	tests/twin-full-tables.sh \
+	tests/twin-hidden.sh \
 	tests/twin-home-errors.sh \
 	tests/twin-join.sh \
 	tests/twin-last-descriptor.sh \
@@ -871,7 +873,11 @@ ring_double_la_SOURCES = tests/ring-double.c tests/ring-ways.c \
 ring_double_la_LDFLAGS = $(object_ldflags)
 
 if HAVE_FUSE3
-tests_helpers += tests/slowfs
+tests_helpers += tests/hidefs tests/slowfs
+tests_hidefs_SOURCES = tests/hidefs.c
+tests_hidefs_CPPFLAGS = $(AM_CPPFLAGS) $(FUSE3_CFLAGS) \
+	-DFUSE_USE_VERSION=$(FUSE3_API)
+tests_hidefs_LDADD = $(FUSE3_LIBS)
 tests_slowfs_SOURCES = \
 	tests/record.h \
 	tests/slowfs-control.c \

@@ -10,6 +10,7 @@ mkdir top below
 mount -t tmpfs x top && echo one >top/f && cat top/f
 umount top; echo "umount $?"
 mount -t tmpfs x top && cp mounts.txt top/ && cat top/mounts.txt >top/copy
+cp mounts.txt top/gone && rm top/gone
 mount -o remount,ro top; echo "remount $?"
 mount -o remount,rw top && echo two >>top/copy && cmp mounts.txt top/copy
 umount top; echo "umount $?"
