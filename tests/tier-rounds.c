@@ -273,6 +273,31 @@ test_torn(void)
 	close_share(true);
 }
 
+static void
+check_left(unsigned left)
+{
+	look();
+	CHECK(wholes == left && !told);
+}
+
+static void
+check_left_to_the_next(unsigned left)
+{
+	close_share(false);
+	open_share();
+	check_left(left);
+	close_share(true);
+}
+
+/* Of the second round. */
+static void
+drop_set(unsigned set)
+{
+	for (unsigned i = 0; i < RANKS; i++)
+		if (set >> i & 1)
+			CHECK(!t->ops->drop(t, places[RANKS + 1 + i]));
+}
+
 /* Every choice of objects of a round. */
 static void
 test_dropped(void)
@@ -283,22 +308,14 @@ test_dropped(void)
 		unsigned left = 3 * RANKS - (unsigned)__builtin_popcount(set);
 
 		make_two_rounds(set % 2);
-		for (unsigned i = 0; i < RANKS; i++)
-			if (set >> i & 1)
-				CHECK(!t->ops->drop(t, places[RANKS + 1 + i]));
+		drop_set(set);
 		if (set % 3 == 0)
 			CHECK(t->ops->sync(t) == 0);
-		look();
-		CHECK(wholes == left - RANKS && !told);
+		check_left(left - RANKS);
 		put_round(2 * RANKS + 1, set % 3 == 1);
-		look();
-		CHECK(wholes == left && !told);
+		check_left(left);
 		check_read();
-		close_share(false);
-		open_share();
-		look();
-		CHECK(wholes == left && !told);
-		close_share(true);
+		check_left_to_the_next(left);
 	}
 }
 
@@ -315,16 +332,9 @@ test_dropped_later(void)
 		close_share(false);
 		write_image(image);
 		open_share();
-		for (unsigned i = 0; i < RANKS; i++)
-			if (set >> i & 1)
-				CHECK(!t->ops->drop(t, places[RANKS + 1 + i]));
-		look();
-		CHECK(wholes == left && !told);
-		close_share(false);
-		open_share();
-		look();
-		CHECK(wholes == left && !told);
-		close_share(true);
+		drop_set(set);
+		check_left(left);
+		check_left_to_the_next(left);
 	}
 }
 
@@ -371,9 +381,7 @@ test_damaged(void)
 
 	for (set = 0; set < 1u << RANKS; set += 1 + set / 16) {
 		make_two_rounds(true);
-		for (unsigned i = 0; i < RANKS; i++)
-			if (set >> i & 1)
-				CHECK(!t->ops->drop(t, places[RANKS + 1 + i]));
+		drop_set(set);
 		CHECK(t->ops->sync(t) == 0);
 		close_share(false);
 		read_image();
