@@ -191,14 +191,26 @@ spw_seed_parse(const char *text, size_t n, struct spw_seed *ret,
 	return 0;
 }
 
+/* All that have the name, in one go: there may be very many. */
+static void
+drop(cJSON *object, const char *name)
+{
+	cJSON *item = object->child, *next;
+
+	for (; item; item = next) {
+		next = item->next;
+		if (!strcmp(item->string, name))
+			cJSON_Delete(cJSON_DetachItemViaPointer(object, item));
+	}
+}
+
 /* In place of all that have the name: a text may give it twice, and the first
  * is the one that is read.
  */
 static bool
 put(cJSON *object, const char *name, cJSON *item)
 {
-	while (cJSON_GetObjectItemCaseSensitive(object, name))
-		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+	drop(object, name);
 	if (item && cJSON_AddItemToObject(object, name, item))
 		return true;
 	cJSON_Delete(item);

@@ -359,6 +359,36 @@ test_tiers(void)
 	spw_predict_free(p);
 }
 
+/* Names that are there again and again, behind many others: what they say is
+ * replaced, and that does not take long.
+ */
+static void
+test_again(void)
+{
+	enum { MANY = 90000 };
+	static char text[SPW_SEED_MOST];
+	struct spw_predictor *p = fresh();
+	clock_t start = clock();
+	size_t n;
+
+	n = (size_t)sprintf(text, "{\"spillway-seed\":1,\"costs\":[]");
+	for (int i = 0; i < MANY; i++)
+		n += (size_t)sprintf(text + n, ",\"a\":%d", i);
+	for (int i = 0; i < MANY; i++)
+		n += (size_t)sprintf(text + n, ",\"updated\":%d", i);
+	n += (size_t)sprintf(text + n, "}");
+	put_file(FILE_NAME, text, n);
+	learn(p, 1, 7, 1);
+	save(p, 0);
+	CHECK(strstr(get_file(FILE_NAME), "\"a\":\t89999"));
+	CHECK(!strstr(get_file(FILE_NAME), "\"updated\":\t0"));
+	printf("%d names twice: %.1f s\n", MANY,
+	       (double)(clock() - start) / CLOCKS_PER_SEC);
+	CHECK(clock() - start < 10 * CLOCKS_PER_SEC);
+	spw_predict_free(p);
+	(void)unlink(FILE_NAME);
+}
+
 static double
 weight_of(const struct spw_seed *seed, uint64_t traits)
 {
@@ -540,6 +570,7 @@ main(void)
 	test_odd_files();
 	test_tiers();
 	test_large();
+	test_again();
 	test_together();
 	test_no_time();
 	test_killed();
