@@ -26,6 +26,8 @@ planner_sources = \
 	planner/bring.c \
 	planner/buffer.c \
 	planner/buffer.h \
+	planner/cell.c \
+	planner/cell.h \
 	planner/choice.h \
 	planner/choose.c \
 	planner/choose.h \

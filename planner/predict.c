@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* predict.c -- robust averages for streams and classes, and costs from them */
 
+#include "planner/cell.h"
 #include "planner/predict.h"
 #include "shm/util.h"
 
@@ -15,16 +16,8 @@
 
 #define OWN_MEMORY 12.0f	/* for what streams have in common */
 #define CLASS_MEMORY 200.0f
-#define MOST_SEEN 1000.0f
 #define WHOLE_BYTES 65536.0f	/* a block below counts for less */
-#define OFF_LIMIT 3.0f		/* deviations before something is cut */
-#define FIRST_LIMIT 1.5f	/* ln, for a first block: 4.5 times */
-#define FEW 3.0f		/* blocks, of which one that took long ... */
-#define FEW_LIMIT 0.35f		/* ln; ... does not tell what others will */
 #define TOLD 0.25f		/* of a sample, where only blocks are known */
-#define FIRST_OFF 0.25f		/* deviation assumed at first */
-#define LEAST_OFF 0.03f
-#define BELIEVED 3		/* blocks in a row on the same side */
 #define WHOLE -0.02f		/* ln, of a fraction that is as good as all */
 #define NOTHING -4.2f		/* ln, of a fraction that is as good as none:
 				 * 1/64, much of which may be frames */
@@ -33,28 +26,11 @@
 #define REVIEW 32		/* blocks between looks at all choices */
 #define INHERITED 2.0f		/* blocks, at most, of another stream's */
 
-enum { PACK, UNPACK, STORED, FIGURES };
-
 /* Blocks that the expectation counts for, and a sample.  Times are noisy,
  * sizes are not.
  */
 static const float shrink[FIGURES] = { 0.5f, 0.5f, 0.02f };
 static const float sample_weight[FIGURES] = { 0.4f, 0.4f, 0.4f };
-
-/* Blocks after which the past fades. */
-static const float memory[FIGURES] = { 12, 12, 2 };
-
-/* A robust average of logarithms, for each figure. */
-struct cell {
-	float mean[FIGURES], off[FIGURES];	/* and mean deviation */
-	float n[FIGURES];		/* blocks */
-	int8_t run[FIGURES];		/* blocks cut in a row, by side */
-	uint8_t sampled;		/* bit k: only samples so far */
-	uint8_t alone;			/* and no class to hold them against */
-	bool guessed;			/* at first */
-	bool whole;			/* samples stay so, unlike the class's */
-	float tide;			/* the stream's, as this was learned */
-};
 
 /* What a class learned in this run, not yet given away. */
 struct news {
@@ -63,8 +39,8 @@ struct news {
 
 struct class {
 	uint64_t traits;
-	struct cell cell[SPW_CHOICES_MAX];
-	struct cell sample[SPW_CHOICES_MAX];
+	struct spw_cell cell[SPW_CHOICES_MAX];
+	struct spw_cell sample[SPW_CHOICES_MAX];
 	uint64_t sampler[SPW_CHOICES_MAX];	/* whose they are; 0: of many */
 	struct news news[SPW_CHOICES_MAX];
 };
@@ -84,7 +60,7 @@ struct stream {
 	float tide, tide_shown;		/* how what is stored has moved */
 	struct drift all[FIGURES];	/* over choices */
 	struct drift by_filter[FILTERS][FIGURES];
-	struct cell cell[SPW_CHOICES_MAX];
+	struct spw_cell cell[SPW_CHOICES_MAX];
 	struct spw_costs costs;
 };
 
@@ -95,8 +71,8 @@ struct spw_predictor {
 	const void *fit_arg;
 	uint64_t version, tick;
 	struct spw_choice choice[SPW_CHOICES_MAX];
-	struct cell bias[SPW_CHOICES_MAX];	/* blocks against samples */
-	struct cell whole[SPW_CHOICES_MAX];	/* times of what stays so */
+	struct spw_cell bias[SPW_CHOICES_MAX];	/* blocks against samples */
+	struct spw_cell whole[SPW_CHOICES_MAX];	/* times of what stays so */
 	unsigned n_classes;
 	struct class class[CLASSES];
 	struct stream stream[STREAMS + PROBES];
@@ -164,8 +140,8 @@ static bool
 expect_of_class(const struct spw_predictor *p, unsigned class, unsigned c,
 		int k, float *ret)
 {
-	const struct cell *all = &p->class[0].cell[c];
-	const struct cell *own = &p->class[class].cell[c];
+	const struct spw_cell *all = &p->class[0].cell[c];
+	const struct spw_cell *own = &p->class[class].cell[c];
 	float n = own->n[k], m = 0;
 
 	if (k != STORED && all->n[k] > 0)
@@ -221,7 +197,7 @@ odds_of(float log_fraction)
  * as near nothing.
  */
 static float
-mean_now(const struct stream *st, const struct cell *own, int k)
+mean_now(const struct stream *st, const struct spw_cell *own, int k)
 {
 	float mean = own->mean[k], odds;
 
@@ -232,7 +208,7 @@ mean_now(const struct stream *st, const struct cell *own, int k)
 }
 
 static void
-rebase(const struct stream *st, struct cell *cell)
+rebase(const struct stream *st, struct spw_cell *cell)
 {
 	cell->mean[STORED] = mean_now(st, cell, STORED);
 	cell->tide = st->tide;
@@ -245,7 +221,7 @@ static bool
 blend(const struct spw_predictor *p, const struct stream *st, unsigned c,
       int k, float *ret)
 {
-	const struct cell *own = &st->cell[c];
+	const struct spw_cell *own = &st->cell[c];
 	float prior;
 
 	if (own->guessed || !expect_of_class(p, st->class, c, k, &prior)) {
@@ -264,7 +240,7 @@ blend(const struct spw_predictor *p, const struct stream *st, unsigned c,
 static bool
 stays_whole(const struct spw_predictor *p, const struct stream *st, unsigned c)
 {
-	const struct cell *own = &st->cell[c];
+	const struct spw_cell *own = &st->cell[c];
 	float stored;
 
 	if (own->sampled >> STORED & 1 && own->whole)
@@ -274,7 +250,7 @@ stays_whole(const struct spw_predictor *p, const struct stream *st, unsigned c)
 
 /* Then its class knows what that takes. */
 static bool
-is_whole_class(const struct cell *class, int k)
+is_whole_class(const struct spw_cell *class, int k)
 {
 	return class->n[k] >= 1 && is_whole(class->mean[STORED]);
 }
@@ -283,7 +259,7 @@ static bool
 expect(const struct spw_predictor *p, const struct stream *st, unsigned c,
        int k, float *ret)
 {
-	const struct cell *own = &st->cell[c], *whole = &p->whole[c];
+	const struct spw_cell *own = &st->cell[c], *whole = &p->whole[c];
 	bool is_seen = own->n[k] > 0 && !(own->sampled >> k & 1);
 
 	if (k != STORED && !is_seen && whole->n[k] > 0 &&
@@ -295,66 +271,11 @@ expect(const struct spw_predictor *p, const struct stream *st, unsigned c,
 	return blend(p, st, c, k, ret);
 }
 
-/* x, or the farthest from what is expected that it counts for.  Sizes are
- * what they are.
- */
-static float
-cut(struct cell *cell, int k, float expected, float x)
-{
-	float limit = cell->n[k] > 0 ? OFF_LIMIT * cell->off[k] : FIRST_LIMIT;
-	float off = x - expected;
-	int side = off < 0 ? -1 : 1;
-
-	if (side > 0 && cell->n[k] > 0 && cell->n[k] < FEW)
-		limit = SPW_MIN(limit, FEW_LIMIT);
-	else if (side < 0 && cell->n[k] < FEW)
-		limit = FIRST_LIMIT;
-
-	if (k == STORED || fabsf(off) <= limit) {
-		cell->run[k] = 0;
-		return x;
-	}
-	cell->run[k] = (int8_t)(cell->run[k] * side > 0
-				? cell->run[k] + side : side);
-	if (abs(cell->run[k]) < BELIEVED)
-		return expected + (float)side * limit;
-	cell->run[k] = 0;		/* this is how it is now */
-	cell->n[k] = 0;
-	return x;
-}
-
-/* past: blocks that the mean counts for; off: from what was expected, before it
- * was cut.
- */
-static void
-average_in(struct cell *cell, int k, float x, float off, float w, float past)
-{
-	float gain = w / (past + w);
-	float far = 2 * OFF_LIMIT * cell->off[k];
-
-	if (cell->n[k] <= 0) {
-		cell->mean[k] = x;
-		cell->off[k] = FIRST_OFF;
-	} else {
-		cell->mean[k] += gain * (x - cell->mean[k]);
-		cell->off[k] += 0.2f * (SPW_MIN(fabsf(off), far) -
-					cell->off[k]);
-		cell->off[k] = SPW_MAX(cell->off[k], LEAST_OFF);
-	}
-	cell->n[k] = SPW_MIN(cell->n[k] + w, MOST_SEEN);
-}
-
-static void
-average(struct cell *cell, int k, float x, float off, float w, float most)
-{
-	average_in(cell, k, x, off, w, SPW_MIN(cell->n[k], most));
-}
-
 /* A class of which samples are all that was seen forgets what was made of them
  * when a block comes: that is known now.
  */
 static void
-note_guess(struct cell *own, int k)
+note_guess(struct spw_cell *own, int k)
 {
 	if (!(own->n[k] > 0))
 		own->sampled |= (uint8_t)(1u << k);
@@ -363,7 +284,7 @@ note_guess(struct cell *own, int k)
 static void
 forget_guesses(struct class *class, unsigned c, int k)
 {
-	struct cell *own = &class->cell[c];
+	struct spw_cell *own = &class->cell[c];
 
 	if (!(own->sampled >> k & 1))
 		return;
@@ -377,17 +298,17 @@ static void
 tell_class(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	   float x, float w)
 {
-	struct cell *own = &p->class[st->class].cell[c];
-	struct cell *all = &p->class[0].cell[c];
+	struct spw_cell *own = &p->class[st->class].cell[c];
+	struct spw_cell *all = &p->class[0].cell[c];
 	struct news *news = &p->class[st->class].news[c];
 	float seen = 1 + st->cell[c].n[k], share = w / (seen * seen);
 
 	if (st->class) {
-		average(own, k, x, x - own->mean[k], share, CLASS_MEMORY);
+		spw_cell_add(own, k, x, x - own->mean[k], share, CLASS_MEMORY);
 		news->n[k] += share;
 		news->sum[k] += share * x;
 	}
-	average(all, k, x, x - all->mean[k], share / 4, CLASS_MEMORY);
+	spw_cell_add(all, k, x, x - all->mean[k], share / 4, CLASS_MEMORY);
 }
 
 /* What samples and blocks are apart is in proportion to this: what does not
@@ -406,7 +327,7 @@ leeway(int k, float x)
 static float
 guess_block(const struct spw_predictor *p, unsigned c, int k, float x)
 {
-	const struct cell *bias = &p->bias[c];
+	const struct spw_cell *bias = &p->bias[c];
 
 	return x + bias->mean[k] * leeway(k, x) * bias->n[k] /
 		   (bias->n[k] + 1);
@@ -421,7 +342,7 @@ blame_samples(struct spw_predictor *p, struct stream *st, float off)
 	float share = 1 / (1 + (float)st->blamed++);
 
 	for (unsigned c = 1; c < p->n; c++) {
-		struct cell *cell = &st->cell[c];
+		struct spw_cell *cell = &st->cell[c];
 		float *mean = &cell->mean[STORED];
 
 		if (cell->sampled >> STORED & 1 && cell->n[STORED] > 0)
@@ -434,7 +355,7 @@ static void
 compare_samples(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 		float x)
 {
-	struct cell *bias = &p->bias[c], *cell = &st->cell[c];
+	struct spw_cell *bias = &p->bias[c], *cell = &st->cell[c];
 	float room = leeway(k, cell->mean[k]), off = x - cell->mean[k];
 	uint8_t bit = (uint8_t)(1u << k);
 
@@ -446,7 +367,7 @@ compare_samples(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	if (cell->alone & bit && room > 0.1f) {
 		off = bias->mean[k] + off / room;
 		off = SPW_MAX(SPW_MIN(off, 0.5f), -0.5f);
-		average(bias, k, off, 0, 1, OWN_MEMORY);
+		spw_cell_add(bias, k, off, 0, 1, OWN_MEMORY);
 	}
 	cell->sampled &= (uint8_t)~bit;
 	cell->alone &= (uint8_t)~bit;
@@ -468,35 +389,19 @@ drift(const struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	move_drift(&st->by_filter[p->choice[c].filter % FILTERS][k], to, w);
 }
 
-/* Blocks that what was seen so far counts for.  Time is lost to others, never
- * won: of the first ones that which took less tells more than those before, and
- * that which took more tells little.
- */
-static float
-past_of(const struct cell *cell, int k, float x, float w)
-{
-	float n = cell->n[k];
-
-	if (k == STORED || n >= memory[k])
-		return SPW_MIN(n, memory[k]);
-	if (x < cell->mean[k])
-		return SPW_MIN(n, n < FEW ? w / 8 : w);
-	return SPW_MAX(n, FEW);
-}
-
 /* The first samples of a class are all that is known of it. */
 static void
 learn_first(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	    float x)
 {
-	struct cell *cell = &st->cell[c];
+	struct spw_cell *cell = &st->cell[c];
 	float guess = guess_block(p, c, k, x), w = sample_weight[k];
 
 	if (st->class) {
 		note_guess(&p->class[st->class].cell[c], k);
 		tell_class(p, st, c, k, guess, w);
 	}
-	average_in(cell, k, guess, 0, w, past_of(cell, k, guess, w));
+	spw_cell_learn(cell, k, guess, 0, w);
 	cell->alone |= (uint8_t)(1u << k);
 }
 
@@ -508,9 +413,9 @@ static void
 learn_further(const struct spw_predictor *p, struct stream *st, unsigned c,
 	      int k, float guess, float prior, float w)
 {
-	struct cell *cell = &st->cell[c];
+	struct spw_cell *cell = &st->cell[c];
 
-	average_in(cell, k, guess, 0, w, past_of(cell, k, guess, w));
+	spw_cell_learn(cell, k, guess, 0, w);
 	drift(p, st, c, k, guess - prior, w);
 }
 
@@ -545,8 +450,8 @@ is_correction(const struct class *class, const struct stream *st, unsigned c,
 }
 
 static void
-correct(const struct spw_predictor *p, struct class *class, struct cell *cell,
-	unsigned c, int k, float x)
+correct(const struct spw_predictor *p, struct class *class,
+	struct spw_cell *cell, unsigned c, int k, float x)
 {
 	struct news *news = &class->news[c];
 	float guess = guess_block(p, c, k, x);
@@ -560,9 +465,9 @@ static void
 learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	     float x)
 {
-	struct cell *cell = &st->cell[c];
+	struct spw_cell *cell = &st->cell[c];
 	struct class *class = &p->class[st->class];
-	struct cell *usual = &class->sample[c];
+	struct spw_cell *usual = &class->sample[c];
 	float w = sample_weight[k], off = x - usual->mean[k], prior;
 	bool is_usual = usual->n[k] > 0 && (cell->alone >> k & 1 ||
 					    !is_sampler(class, st, c));
@@ -581,7 +486,7 @@ learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 			      !is_whole(usual->mean[k]);
 	if (st->class) {
 		note_sampler(class, st, c);
-		average(usual, k, x, 0, w, CLASS_MEMORY);
+		spw_cell_add(usual, k, x, 0, w, CLASS_MEMORY);
 	}
 	if (!st->class || class->cell[c].n[k] <= 0 ||
 	    !expect_of_class(p, st->class, c, k, &prior))
@@ -595,7 +500,7 @@ learn_sample(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 
 /* By how much a choice moved that was seen before, the stream did. */
 static void
-move_tide(struct stream *st, struct cell *cell, float before)
+move_tide(struct stream *st, struct spw_cell *cell, float before)
 {
 	if (!is_whole(before) && !is_whole(cell->mean[STORED]) &&
 	    before > NOTHING)
@@ -607,7 +512,7 @@ static void
 learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 	    float x, float w)
 {
-	struct cell *cell = &st->cell[c];
+	struct spw_cell *cell = &st->cell[c];
 	float expected, prior, before, kept = x;
 	bool has_prior = expect_of_class(p, st->class, c, k, &prior);
 
@@ -617,17 +522,16 @@ learn_block(struct spw_predictor *p, struct stream *st, unsigned c, int k,
 		compare_samples(p, st, c, k, x);
 	before = cell->n[k] > 0 ? cell->mean[k] : x;
 	if (expect(p, st, c, k, &expected))
-		kept = cut(cell, k, expected, x);
+		kept = spw_cell_cut(cell, k, expected, x);
 	else
 		expected = x;
 	if (k != STORED && is_whole(cell->mean[STORED]))
-		average(&p->whole[c], k, kept, 0, w, CLASS_MEMORY);
+		spw_cell_add(&p->whole[c], k, kept, 0, w, CLASS_MEMORY);
 	else if (has_prior)
 		drift(p, st, c, k, kept - prior, w);
 	forget_guesses(&p->class[st->class], c, k);
 	tell_class(p, st, c, k, kept, w);
-	average_in(cell, k, kept, x - expected, w,
-		   past_of(cell, k, kept, w));
+	spw_cell_learn(cell, k, kept, x - expected, w);
 	if (k == STORED)
 		move_tide(st, cell, before);
 }
@@ -778,7 +682,7 @@ double
 spw_predict_evidence(struct spw_predictor *p, const struct spw_stream *stream,
 		     unsigned choice)
 {
-	const struct cell *cell = &find_stream(p, stream)->cell[choice];
+	const struct spw_cell *cell = &find_stream(p, stream)->cell[choice];
 
 	return (double)SPW_MIN(cell->n[PACK], cell->n[STORED]);
 }
@@ -794,11 +698,11 @@ spw_predict_guess(struct spw_predictor *p, const struct spw_stream *stream,
 		[STORED] = logf((float)((double)guess->stored / bytes)),
 	};
 	struct stream *st = find_stream(p, stream);
-	struct cell *cell = &st->cell[choice];
+	struct spw_cell *cell = &st->cell[choice];
 
 	for (int k = 0; k < FIGURES; k++)
 		if (!(cell->n[k] > 0)) {
-			average(cell, k, x[k], 0, 1, memory[k]);
+			spw_cell_learn(cell, k, x[k], 0, 1);
 			cell->sampled |= (uint8_t)(1u << k);
 			cell->guessed = true;
 		}
@@ -813,7 +717,7 @@ spw_predict_inherit(struct spw_predictor *p, const struct spw_stream *stream,
 	struct stream *st = find_stream(p, stream);	/* old is kept */
 
 	for (unsigned c = 1; c < p->n; c++) {
-		struct cell *cell = &st->cell[c];
+		struct spw_cell *cell = &st->cell[c];
 
 		*cell = old->cell[c];
 		cell->alone = 0;
@@ -879,10 +783,10 @@ tell_figure(struct spw_predictor *p, unsigned class, unsigned c, int k,
 	float ln = (float)log(x);
 
 	forget_guesses(&p->class[class], c, k);
-	average(&p->class[class].cell[c], k, ln, 0, w, CLASS_MEMORY);
-	average(&p->class[0].cell[c], k, ln, 0, w / 4, CLASS_MEMORY);
+	spw_cell_add(&p->class[class].cell[c], k, ln, 0, w, CLASS_MEMORY);
+	spw_cell_add(&p->class[0].cell[c], k, ln, 0, w / 4, CLASS_MEMORY);
 	if (k != STORED && is_whole(p->class[class].cell[c].mean[STORED]))
-		average(&p->whole[c], k, ln, 0, w, CLASS_MEMORY);
+		spw_cell_add(&p->whole[c], k, ln, 0, w, CLASS_MEMORY);
 }
 
 int
