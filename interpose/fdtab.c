@@ -590,10 +590,10 @@ holds_bytes(const struct spw_file *f)
  * home before.
  */
 static void
-wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd, int fd)
+wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd, int fd,
+		   int64_t until)
 {
 	struct spw_file *f = &me->map->files[ofd->file];
-	int64_t until;
 
 	if (!spw_file_is_unsettled(f) || atomic_load(&f->bypass) ||
 	    atomic_load(&f->opens) > 1 || atomic_load(&ofd->refs) > 1)
@@ -603,7 +603,6 @@ wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd, int fd)
 		(void)spw_gate_settle(me, ofd->file);	/* close tells */
 		return;
 	}
-	until = spw_now_ms() + SECURE_MS;
 	while (holds_bytes(f) && spw_file_is_unsettled(f) &&
 	       atomic_load(&f->handled) !=
 	       atomic_load(&me->map->seg->drainer_epoch) &&
@@ -615,21 +614,24 @@ wait_until_secured(struct spw_me *me, const struct spw_ofd *ofd, int fd)
 
 /* Meanwhile other threads may write there. */
 static void
-secure(int fd)
+secure(int fd, int64_t until)
 {
 	uint32_t ofd = spw_fdtab_has(fd) ? atomic_load(&spw_fdtab[fd]) : 0;
 	struct spw_me *me = ofd ? spw_front_me() : NULL;
 
 	if (me)
-		wait_until_secured(me, &me->map->ofds[ofd - 1], fd);
+		wait_until_secured(me, &me->map->ofds[ofd - 1], fd, until);
 }
 
+/* One that does not answer keeps nobody for longer, however many are open. */
 void
 spw_fdtab_secure_all(void)
 {
+	int64_t until = spw_now_ms() + SECURE_MS;
+
 	for (int fd = spw_process_next_fd(0); fd >= 0;
 	     fd = spw_process_next_fd(fd + 1))
-		secure(fd);
+		secure(fd, until);
 }
 
 /* Other threads that are in a call about it, bounded, since one may have left
@@ -683,7 +685,7 @@ spw_fdtab_closing(int fd)
 {
 	if (!spw_fdtab_has(fd))
 		return 0;
-	secure(fd);
+	secure(fd, spw_now_ms() + SECURE_MS);
 	return forget(fd);
 }
 
@@ -752,7 +754,7 @@ spw_fdtab_onto_begins(struct spw_onto *o)
 	o->was = 0;
 	if (o->from == o->to || o->to < 0)
 		return;
-	secure(o->to);
+	secure(o->to, spw_now_ms() + SECURE_MS);
 	if (!spw_fdtab_has(o->from) || !look(o->from, &g))
 		return;
 	if (o->to <= 2)

@@ -46,3 +46,23 @@ for request in 'mv HERE/d HERE/e' 'rm -r HERE/d' \
 		counter_is bytes_undrained 0
 	done
 done
+
+# But not for one that does not answer, file by file.
+cat >many.py <<'PROGRAM'
+import os
+for i in range(100):
+    os.write(os.open("many%d" % i, os.O_WRONLY | os.O_CREAT), b"x" * 100)
+os._exit(0)
+PROGRAM
+spilled sh -c 'run=$PPID
+	dd if=/dev/zero of=first bs=10 count=1 2>/dev/null
+	kill -STOP $run
+	(sleep 8; kill -CONT $run) >/dev/null 2>&1 &
+	began=$(date +%s)
+	python3 many.py
+	ended=$(date +%s)
+	kill -CONT $run
+	echo $((ended - began))' >seconds
+[ "$(cat seconds)" -lt 5 ] || fail "it took $(cat seconds) s to end"
+[ "$(cat many* | wc -c)" -ge 10000 ] || fail "many files: contents"
+counter_is bytes_undrained 0
