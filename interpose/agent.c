@@ -153,7 +153,7 @@ is_there(struct spw_map *map)
 	if (atomic_load(&map->seg->wake) == SPW_DRAINER_NONE)
 		return false;
 	for (uint32_t i = 0; i < spw_lane_count(map); i++)
-		if (map->lanes[i].proc == SPW_NONE &&
+		if (atomic_load(&map->lanes[i].proc) == SPW_NONE &&
 		    atomic_load(&map->lanes[i].state) == SPW_LANE_USED &&
 		    !spw_lane_is_dead(map, i))
 			return true;

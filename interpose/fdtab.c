@@ -648,7 +648,8 @@ wait_for_holders(const struct spw_me *me, uint32_t ofd)
 	for (uint32_t i = 0; i < spw_lane_count(me->map); i++) {
 		const struct spw_lane *lane = &me->map->lanes[i];
 
-		while (lane != me->lane && lane->proc == spw_front.proc &&
+		while (lane != me->lane &&
+		       atomic_load(&lane->proc) == spw_front.proc &&
 		       atomic_load(&lane->holds) == ofd &&
 		       atomic_load(&lane->state) == SPW_LANE_USED &&
 		       spw_now_ms() < until)

@@ -67,7 +67,7 @@ open_in_process(struct spw_map *map, uint32_t proc, int fd,
 	     i < spw_lane_count(map); i++) {
 		struct spw_lane *lane = &map->lanes[i];
 
-		if (lane->proc == proc &&
+		if (atomic_load(&lane->proc) == proc &&
 		    atomic_load(&lane->state) == SPW_LANE_USED)
 			got = open_at_holder(atomic_load((_Atomic uint32_t *)
 							 &lane->beacon) &

@@ -321,7 +321,7 @@ sit_down(struct spw_map *map, uint32_t no, uint32_t proc,
 {
 	struct spw_lane *lane = &map->lanes[no];
 
-	lane->proc = proc;
+	atomic_store(&lane->proc, proc);
 	lane->nslots = lane->nblocks = 0;
 	atomic_store(&lane->holds, 0);
 	lane->redo.old_slot = lane->redo.old_mask = SPW_NONE;

@@ -244,7 +244,7 @@ enum spw_lock_class {
 struct spw_lane {
 	_Alignas(64) pthread_mutex_t beacon;		/* robust, shared; held for life */
 	_Atomic uint32_t state;		/* enum spw_lane_state */
-	uint32_t proc;
+	_Atomic uint32_t proc;
 	_Atomic uint32_t inside;	/* file + 1 while publishing */
 	_Atomic uint32_t grab;		/* pool word under way, see pool.c */
 	_Atomic uint32_t removing;	/* block + 1 on its way out */

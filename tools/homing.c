@@ -7,7 +7,6 @@
 #include "planner/drain.h"
 #include "planner/losses.h"
 #include "shm/gate.h"
-#include "shm/glance.h"
 #include "shm/proc.h"
 #include "shm/util.h"
 
@@ -41,7 +40,7 @@ find_stopped(struct spw_map *map)
 	uint32_t pid = 0;
 
 	for (uint32_t i = 0; !pid && i < spw_lane_count(map); i++) {
-		uint32_t proc = spw_glance32(&map->lanes[i].proc);
+		uint32_t proc = atomic_load(&map->lanes[i].proc);
 
 		if (proc < spw_seg_ready(map, SPW_POOL_PROCS) &&
 		    spw_lane_holds(map, i))
