@@ -443,6 +443,7 @@ tests_scripts = \
 	tests/recover-moved.sh \
 	tests/recover-refused.sh \
 	tests/recover-newer.sh \
+	tests/recover-replaced.sh \
 	tests/recover-stall-middle.sh \
 	tests/recover-stall-open.sh \
 	tests/recover-stalled.sh \

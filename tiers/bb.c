@@ -11,6 +11,7 @@
 #include "shm/failpoint.h"
 #include "shm/sys.h"
 #include "tiers/crew.h"
+#include "tiers/object-layout.h"
 #include "tiers/roll.h"
 
 /*
@@ -325,6 +326,17 @@ bb_submit(struct spw_tier *tier, struct spw_transfer *x)
 	return 0;
 }
 
+/* An object's head has a sum of its own, which no other one has. */
+static uint32_t
+bind_of(const void *head)
+{
+	uint32_t crc;
+
+	memcpy(&crc, (const char *)head +
+	       offsetof(struct spw_object_head, crc), sizeof(crc));
+	return crc;
+}
+
 static void
 settle_put(struct bb *t, struct task *k)
 {
@@ -336,6 +348,8 @@ settle_put(struct bb *t, struct task *k)
 	}
 	t->space.live += k->x->len;
 	spw_roll_expect(t->roll, k->x->place);
+	if (k->x->len >= sizeof(struct spw_object_head))
+		spw_roll_bind(t->roll, k->x->place, bind_of(k->x->buf));
 	if (k->hold)
 		t->held[t->nheld++] = (struct held){ .place = k->x->place,
 						     .fd = k->fd };
@@ -552,6 +566,35 @@ tell(struct listing *l, const char *name, struct spw_tier_found *f, int err)
 	return l->seen(l->arg, f);
 }
 
+/* What is at a place is bound to it. */
+static bool
+is_in_place(const struct bb *t, uint64_t place)
+{
+	struct spw_object_head head;
+	char name[NAME];
+	int fd, r;
+
+	name_of(place, whole, name);
+	fd = spw_share_open_file(&t->share, name, O_RDONLY);
+	if (fd < 0)
+		return false;
+	r = spw_share_read(fd, &head, sizeof(head), 0);
+	spw_sys_close(fd);
+	return r == 0 && spw_roll_is_bound(t->roll, place, bind_of(&head));
+}
+
+/* Another object has its name: a copy, or one that nobody put here. Not one
+ * that changed places, which is whole, and tells itself what it is. */
+static bool
+is_replaced(const struct bb *t, uint64_t place, uint32_t bind)
+{
+	uint64_t own;
+
+	return !spw_roll_is_bound(t->roll, place, bind) &&
+	       (!spw_roll_place_of(t->roll, bind, &own) ||
+		is_in_place(t, own));
+}
+
 static int
 show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 {
@@ -565,6 +608,8 @@ show(struct listing *l, int fd, const char *name, struct spw_tier_found *f)
 	r = spw_share_parse(&l->head, fd, 0, f->len, &o);
 	if (r == -ENOMEM)
 		return r;
+	if (r == 0 && is_replaced(l->t, f->place, bind_of(l->head.buf)))
+		r = -EBADMSG;
 	f->object = r == 0 ? &o : NULL;
 	return tell(l, name, f, r == 0 && o.stored == f->len
 		    ? 0 : spw_share_fault(r));

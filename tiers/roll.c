@@ -25,7 +25,8 @@ struct record {				/* as stored, little endian */
 	uint64_t place;
 	uint32_t state;
 	uint32_t boot;			/* of one that is left */
-	uint32_t spares[3];
+	uint32_t bind;			/* what is there; 0: not known */
+	uint32_t spares[2];
 	uint32_t crc;			/* of all before it */
 };
 static_assert(sizeof(struct record) == SPW_ROLL_RECORD, "stored");
@@ -42,6 +43,7 @@ enum {
 struct entry {
 	uint64_t place;
 	uint32_t state;			/* enum state */
+	uint32_t bind;
 	uint32_t next;			/* in its bucket, or free */
 	uint32_t link;			/* those expected; those left */
 };
@@ -184,6 +186,7 @@ compose(const struct spw_roll *r, uint32_t i, struct record *ret)
 		ret->place = e->place;
 		ret->state = e->state;
 		ret->boot = e->state == LEFT ? r->boot : 0;
+		ret->bind = e->bind;
 		ret->crc = sum(ret) ^ (e->state == BAD);
 	}
 }
@@ -269,6 +272,7 @@ judge(struct spw_roll *r, const struct record *rec, struct entry *e)
 {
 	e->place = rec->place;
 	e->state = is_sound(rec) ? rec->state : BAD;
+	e->bind = e->state == BAD ? 0 : rec->bind;
 	if (e->state != LEFT || rec->boot == r->boot)
 		return;
 	e->state = is_named(r, e->place) ? THERE : FREE;
@@ -415,6 +419,36 @@ spw_roll_expect(struct spw_roll *r, uint64_t place)
 				      .link = r->expected };
 	r->expected = i;
 	enter(r, i);
+}
+
+void
+spw_roll_bind(struct spw_roll *r, uint64_t place, uint32_t bind)
+{
+	uint32_t i = r ? find(r, place) : NONE;
+
+	if (i != NONE)
+		r->entry[i].bind = bind;
+}
+
+bool
+spw_roll_is_bound(const struct spw_roll *r, uint64_t place, uint32_t bind)
+{
+	uint32_t i = r ? find(r, place) : NONE;
+
+	return i == NONE || !r->entry[i].bind || r->entry[i].bind == bind;
+}
+
+bool
+spw_roll_place_of(const struct spw_roll *r, uint32_t bind, uint64_t *ret_place)
+{
+	uint32_t i;
+
+	for (i = 0; r && i < r->n; i++)
+		if (r->entry[i].state == THERE && r->entry[i].bind == bind) {
+			*ret_place = r->entry[i].place;
+			return true;
+		}
+	return false;
 }
 
 void

@@ -40,6 +40,15 @@ bool spw_roll_is(const char *kind, const char *name);
 bool spw_roll_has(const struct spw_roll *r, uint64_t place);
 void spw_roll_expect(struct spw_roll *r, uint64_t place);
 
+/* Notes a number that tells what is at a place which is expected; and whether
+ * that is still there, as far as is known. */
+void spw_roll_bind(struct spw_roll *r, uint64_t place, uint32_t bind);
+bool spw_roll_is_bound(const struct spw_roll *r, uint64_t place,
+		       uint32_t bind);
+/* Where that ought to be. False: nowhere. */
+bool spw_roll_place_of(const struct spw_roll *r, uint32_t bind,
+		       uint64_t *ret_place);
+
 /* All names that were expected are durable. Survives us from now on; a loss of
  * power after a sync of the roll. */
 void spw_roll_confirm(struct spw_roll *r);
