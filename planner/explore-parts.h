@@ -25,7 +25,6 @@
 struct spw_explore_seen {
 	struct spw_stream key;
 	uint32_t asked, next;
-	unsigned best;			/* way, when it was last asked */
 	double cost;			/* of the best, as ways were ruled out */
 	bool cut;			/* more would have been tried, had there
 					 * been time */

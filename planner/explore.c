@@ -11,7 +11,6 @@
 #define AGAIN_FIRST 4u		/* blocks until the next trials */
 #define AGAIN_PATTERN 1u
 #define AGAIN_GROWS 3u
-#define AGAIN_GROWS_RAW 2u
 #define AGAIN_MOST 4096u
 #define PATTERN_SPEED 500u	/* MB/s, of who stores least of a pattern */
 #define PATTERN_HOPE 40e9	/* bytes a second, of one */
@@ -255,21 +254,9 @@ explore_all(struct spw_explorer *e, const struct spw_explored *x,
 	tried = explore(e, x, s);
 	s->cut = e->cut;
 	s->cost = spw_explore_plan(e, x, &way);
-	s->best = way;
 	s->next = SPW_MAX(s->next, is_pattern(x->traits) ? AGAIN_PATTERN
 							 : AGAIN_FIRST);
 	return tried;
-}
-
-/* Who has just come first is looked at as closely as the first one was. */
-static void
-note_best(struct spw_explore_seen *s, unsigned best)
-{
-	if (best != s->best && s->next > AGAIN_FIRST) {
-		s->next = AGAIN_FIRST;
-		s->asked = 0;
-	}
-	s->best = best;
 }
 
 bool
@@ -288,14 +275,12 @@ spw_explore(struct spw_explorer *e, const struct spw_explored *x,
 	cost = spw_explore_plan(e, x, &best);
 	if (!s->next || cost > DEARER * s->cost)
 		return explore_all(e, x, s);
-	note_best(s, best);
 	if (follow_kin(e, x, best, cost))
 		return true;
 	if (++s->asked < s->next)
 		return false;
 	s->asked = 0;
-	s->next = SPW_MIN((best ? AGAIN_GROWS : AGAIN_GROWS_RAW) * s->next,
-			  AGAIN_MOST);
+	s->next = SPW_MIN(AGAIN_GROWS * s->next, AGAIN_MOST);
 	if (s->cut)
 		return explore_all(e, x, s);
 	if (is_pattern(x->traits)) {

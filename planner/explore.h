@@ -29,11 +29,11 @@
  * class start from what was learned, if a sample of them is as usual there.
  * Later on, the second best, if it has a chance, is tried on a block beside
  * the best after 4 blocks of a stream, after 12 more, 36 more, ...; of what is
- * the same all over it gets the block itself.  It begins anew with 4 when
- * another way comes to be the best.  Where that is raw, nothing else shows what
- * others take by now, so they are tried sooner and on less of a chance.  Where a plan costs half as much
- * again as when ways were ruled out, since tiers are slower than they seemed,
- * those that could win now are tried.
+ * the same all over it gets the block itself.  Where raw is the
+ * best, nothing else shows what others take by now, so they are tried on less
+ * of a chance.  Where a plan costs half as much again as when ways were ruled
+ * out, since tiers are slower than they seemed, those that could win now are
+ * tried.
  *
  * An explorer belongs to one thread.
  */
