@@ -52,6 +52,13 @@ take_number(struct spw_store *s)
 	return s->nheld++;
 }
 
+/* No block counts on it, and no fsync. */
+static bool
+is_idle(const struct spw_held *h)
+{
+	return h->o && !h->nrefs && !h->promised;
+}
+
 static uint32_t
 enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
       uint64_t place, uint64_t due, uint32_t file)
@@ -70,6 +77,7 @@ enter(struct spw_drainer *d, const struct spw_object *o, uint32_t level,
 		.promised = o->flags & SPW_OBJECT_SYNC,
 		.due = due, .number = ++s->numbers,
 	};
+	s->idle[file] |= is_idle(&s->held[no]);
 	if (s->of_file[file])
 		s->held[s->of_file[file]].prev = no;
 	s->of_file[file] = no;
@@ -131,8 +139,7 @@ spw_store_lapse(struct spw_drainer *d, uint32_t held)
 {
 	const struct spw_held *h = &d->store->held[held];
 
-	if (held && h->o && !h->nrefs && !h->promised &&
-	    !cuts_older(d->store, h))
+	if (held && is_idle(h) && !cuts_older(d->store, h))
 		leave(d, held);
 }
 
@@ -140,17 +147,18 @@ void
 spw_store_lapse_cuts(struct spw_drainer *d, uint32_t file)
 {
 	struct spw_store *s = d->store;
+	bool any = s->idle[file];
 	uint32_t next;
-	bool any;
 
-	do {
-		any = false;
+	while (any) {
+		any = s->idle[file] = false;
 		for (uint32_t i = s->of_file[file]; i; i = next) {
 			next = s->held[i].next;
 			spw_store_lapse(d, i);
 			any |= !s->held[i].o;
+			s->idle[file] |= is_idle(&s->held[i]);
 		}
-	} while (any);
+	}
 }
 
 uint32_t
@@ -182,7 +190,10 @@ unrefer(struct spw_drainer *d, struct spw_places *p, uint32_t bit)
 	p->held[bit] = 0;
 	p->bits[bit / 64] &= ~(1ull << bit % 64);
 	if (held) {
-		d->store->held[held].nrefs--;
+		struct spw_held *h = &d->store->held[held];
+
+		h->nrefs--;
+		d->store->idle[h->file] |= is_idle(h);
 		spw_store_lapse(d, held);
 	}
 }
@@ -278,8 +289,7 @@ spw_store_sweep(struct spw_drainer *d)
 			sweep_chunk(d, i, d->store->places[i]);
 	for (uint32_t i = 0; d->store && i < d->map->counts[SPW_POOL_FILES];
 	     i++)
-		if (d->store->of_file[i])
-			spw_store_lapse_cuts(d, i);
+		spw_store_lapse_cuts(d, i);
 }
 
 void
@@ -403,8 +413,11 @@ spw_store_promise(struct spw_drainer *d, uint32_t file)
 void
 spw_store_absolve(struct spw_drainer *d, uint32_t held)
 {
-	d->store->held[held].promised = false;
-	d->store->promised[d->store->held[held].file] = 0;
+	struct spw_held *h = &d->store->held[held];
+
+	h->promised = false;
+	d->store->promised[h->file] = 0;
+	d->store->idle[h->file] |= is_idle(h);
 }
 
 bool

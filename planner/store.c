@@ -114,6 +114,7 @@ allocate(struct spw_drainer *d)
 			    sizeof(*s->of_file));
 	s->promised = calloc(d->map->counts[SPW_POOL_FILES],
 			     sizeof(*s->promised));
+	s->idle = calloc(d->map->counts[SPW_POOL_FILES], sizeof(*s->idle));
 	s->places = calloc(d->map->counts[SPW_POOL_CHUNKS],
 			   sizeof(*s->places));
 	s->readers = calloc(d->map->counts[SPW_POOL_LANES],
@@ -129,8 +130,8 @@ allocate(struct spw_drainer *d)
 	for (int i = 0; ok && i < SPW_CREW_HANDS; i++)
 		ok = spw_packer_new(&s->unpacker[i]) == 0;
 	return ok && spw_packer_new(&s->viewer) == 0 && s->scratch &&
-	       s->of_file &&
-	       s->promised && s->places && s->readers && s->errands &&
+	       s->of_file && s->promised && s->idle && s->places &&
+	       s->readers && s->errands &&
 	       spw_pack_open(&s->crew, d->map->fixed.workers, s->bell) == 0;
 }
 
@@ -187,6 +188,7 @@ release(struct spw_drainer *d)
 	spw_crew_tell(d->crew, NULL, NULL);
 	free(s->of_file);
 	free(s->promised);
+	free(s->idle);
 	free(s->places);
 	free(s->readers);
 	free(s->errands);

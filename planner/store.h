@@ -152,6 +152,8 @@ struct spw_store {
 	uint64_t numbers;		/* given out */
 	uint64_t safe;			/* up to there all are durable */
 	uint64_t *promised;		/* by file: up to there all are */
+	bool *idle;			/* by file: false: all that it has in
+					 * tiers counts */
 	struct spw_places **places;	/* by chunk */
 	struct spw_reader *readers;	/* by lane */
 	uint32_t *errands;		/* chunks that bring.c sees to */
