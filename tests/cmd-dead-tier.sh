@@ -49,7 +49,8 @@ for kind in nvme bb; do
 		[ -n "$(ls -A "$scratch/tier-back")" ] || break
 		sleep 0.1
 	done
-	[ -z "$(ls -A "$scratch/tier-back")" ] || fail "$kind: something is left"
+	[ -z "$(ls -A "$scratch/tier-back")" ] ||
+		fail "$kind: left: $(find "$scratch/tier-back")"
 done
 
 # A share that cannot be looked into is not passed over.
